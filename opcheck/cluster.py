@@ -875,7 +875,7 @@ def _listed(values: Mapping[str, object], names: Iterable[str]) -> str:
 def supported(
     cluster: Cluster, number: int, asked: support.Asked, counted: Counted[Any]
 ) -> list[Support]:
-    """Probe each cell of the order's backend of this number, as `support.probed` does."""
+    """Probe each cell of an order's backend, by its number, as `probe_in_processes` does."""
     info = cluster.infos[number]
     run = Scheduler([*chain(*asked.values())], [remote(info)])
     recorder = Recorder(run.cases, [info.address])
@@ -883,7 +883,7 @@ def supported(
     settings = cluster.settings[number]
     first = {cell: cases[:1] for cell, cases in asked.items()}
     [declared] = cluster.run_jobs(
-        partial(support.declared_by, settings), [first], settings.resources
+        partial(support.declared_in_processes, settings), [first], settings.resources
     )
     return support.support(asked, results, declared)
 

@@ -513,7 +513,7 @@ def _probes(
         its cells.
     """
     from opcheck.backends.offers import tried
-    from opcheck.execution.support import probed, settings_of
+    from opcheck.execution.support import probe_in_processes, settings_of
 
     settings = [
         settings_of(offer, folder, given.timeout or offer.profile.timeout or options.PATIENCE)
@@ -521,7 +521,9 @@ def _probes(
     ]
     if given.cluster is None:
         backends = tried(offered, folder, given.timeout or options.PATIENCE)
-        return backends, [partial(probed, its_settings, cells) for its_settings in settings]
+        return backends, [
+            partial(probe_in_processes, its_settings, cells) for its_settings in settings
+        ]
     from opcheck.cluster import hired, supported
 
     cluster = stack.enter_context(hired(given.cluster, settings))

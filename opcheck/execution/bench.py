@@ -269,7 +269,7 @@ class Stopped(Exception):
     """Raised to end a benchmark at once."""
 
 
-def _look(stop: Stop) -> None:
+def _raise_if_stopped(stop: Stop) -> None:
     """Raise Stopped if the benchmark is to end."""
     if stop():
         raise Stopped
@@ -338,27 +338,27 @@ class OneCase:
         changed.
         """
         evaluation = CaseEvaluation(self.case, self.oracle_answer)
-        look = partial(_look, stop)
+        check = partial(_raise_if_stopped, stop)
         with suppress(Stopped):
             if self.oracle and not self.oracle_answer:
-                self._ask_oracle(self.oracle, evaluation, look)
+                self._ask_oracle(self.oracle, evaluation, check)
             if not self.is_judged:
-                self._judge(evaluation, look)
+                self._judge(evaluation, check)
             if self._left():
                 self._time(evaluation, visit, chance, stop)
 
     def _ask_oracle(
-        self, oracle: Pool, evaluation: CaseEvaluation, look: Callable[[], None]
+        self, oracle: Pool, evaluation: CaseEvaluation, check: Callable[[], None]
     ) -> None:
         """Give the evaluation its oracle's answer, which this object keeps if it `is_kept`.
 
-        Nothing is asked, and none given, if the case's data cannot be made. `look` is called while
+        Nothing is asked, and none given, if the case's data cannot be made. `check` is called while
         the answer is awaited. Raises Stopped if that does.
         """
         question = evaluation.for_the_oracle
         if question is None:
             return
-        [reply] = workers.answers([(oracle, workers.ask_once(question))], look)
+        [reply] = workers.answers([(oracle, workers.ask_once(question))], check)
         evaluation.oracle_answer = expected.OracleAnswer(oracle.info, reply.outcome)
         if self.is_kept:
             self.oracle_answer = evaluation.oracle_answer
@@ -406,14 +406,14 @@ class OneCase:
         """Return the backends that are still timed, or to be timed."""
         return [rival for rival in self.rivals if not rival.why_not]
 
-    def _judge(self, evaluation: CaseEvaluation, look: Callable[[], None]) -> None:
+    def _judge(self, evaluation: CaseEvaluation, check: Callable[[], None]) -> None:
         """Judge the answer of each backend; one that is not right is not timed, noted in its rival.
 
         Sets `is_judged` and, if a backend is left, `moved`, the bytes that the case reads and
-        writes. `look` is called while answers are awaited. Raises Stopped if that does.
+        writes. `check` is called while answers are awaited. Raises Stopped if that does.
         """
         asked = [(rival.pool, evaluation.judge(rival.pool.info)) for rival in self.rivals]
-        evaluated = workers.answers(asked, look)
+        evaluated = workers.answers(asked, check)
         if self.case.expect.compares_backends:
             evaluated = judge_by_agreement(evaluation, evaluated, [pool.info for pool, _ in asked])
         for rival, answer in zip(self.rivals, evaluated, strict=True):
@@ -561,11 +561,11 @@ class OneCase:
         None, with the reason noted in `rival`, if it failed, died or hung. Adds the seconds of
         preparation to the rival's. Raises Stopped if `stop` returns True meanwhile.
         """
-        look = partial(_look, stop)
+        check = partial(_raise_if_stopped, stop)
         watch = rival.watches[worker]
-        look()
+        check()
         try:
-            held = watch.hold(asked, look)
+            held = watch.hold(asked, check)
             rival.prepared.append(held.prepared)
             contender = Contender(watch, worker, samples=rival.samples)
             contender.warm_up(self.plan, held.first)

@@ -56,6 +56,7 @@ _OTHER_DATA = {
     ),
     "bool": (Fill("choice", (0.0, 1.0), seed=1),),
 }
+#: The least and the greatest number of each fill.
 _OTHER_INTEGERS = ((1.0, 11.0), (-11.0, 11.0))
 #: Cases of a situation whose shapes and attributes are tried with other data, the smallest first.
 _MOST_PROBED = 2

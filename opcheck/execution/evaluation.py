@@ -213,7 +213,7 @@ class CaseEvaluation:
         return None if compared is None else _are_right(compared)
 
     @property
-    def is_model(self) -> bool:
+    def is_computed_model(self) -> bool:
         """True for a model that the engine computes."""
         return self.case.model is not None and isinstance(self.case.expect, model.Computed)
 
@@ -403,7 +403,7 @@ class CaseEvaluation:
             twin=answer.twin,
         )
         is_poorer = any(output.problem == "precision" for output in judgement.comparisons)
-        if self.is_model and judgement.verdict is Verdict.BAD_CASE and is_poorer:
+        if self.is_computed_model and judgement.verdict is Verdict.BAD_CASE and is_poorer:
             return replace(judgement, verdict=Verdict.WARN, failure="precision")
         return judgement
 
@@ -420,7 +420,7 @@ class CaseEvaluation:
         is_pass = judgement.verdict is Verdict.PASS
         # A model of poorer arithmetic, or with undecided elements, may be wrong on other data.
         is_vague = judgement.verdict is Verdict.BAD_CASE or verdict.is_right(judgement)
-        if answer.produced is None or not (is_pass or (self.is_model and is_vague)):
+        if answer.produced is None or not (is_pass or (self.is_computed_model and is_vague)):
             return None
         other = yield from self._on_other_data(answer.produced, backend, is_off=not is_pass)
         if other is None or (other.failure == "precision" and not is_pass):
@@ -457,9 +457,10 @@ class CaseEvaluation:
         inferred = WholeModel(data, self.question.task.inputs).contradiction
         if inferred:
             return inferred
-        if not self.is_model:
+        if not self.is_computed_model:
             return ""
-        wants = next((admitted.wants for admitted in self.accepted_answers), ())
+        answers = (one for one in self.accepted_answers if isinstance(one, Answer))
+        wants = next((answer.wants for answer in answers), ())
         for stated, want in zip(output_declarations(data), wants, strict=False):
             if not stated.fits(want.values.shape):
                 gives = f"its nodes give {[*want.values.shape]}"
@@ -542,7 +543,7 @@ class CaseEvaluation:
         No output has an element, or all elements are NaN. "" for a case that is not a whole model.
         Raises what `accepted_answers` raises, which was computed before.
         """
-        if not self.is_model:
+        if not self.is_computed_model:
             return ""
         wants = [want for admitted in self.accepted_answers for want in admitted.wants]
         values = [want.values for want in wants if want.values.size]
@@ -585,8 +586,8 @@ class CaseEvaluation:
             message = "answered other data of the same shape with the first run's answer"
             return verdict.unstable(message)
         reply = yield self.question.turned()
-        fresh = _of_itself(reply.outcome)
-        if self.is_model:
+        fresh = _in_fresh_process(reply.outcome)
+        if self.is_computed_model:
             return self._on_other_data_twice(answer, fresh, backend)
         difference = self._difference_of_fresh(outcome, answer, fresh, backend)
         if difference is None:
@@ -603,7 +604,7 @@ class CaseEvaluation:
         if compared is None:
             return False, False
         is_poorer = any(output.problem == "precision" for output in compared)
-        return not _are_right(compared), self.is_model and is_poorer
+        return not _are_right(compared), self.is_computed_model and is_poorer
 
     def _difference_of_fresh(
         self,
@@ -677,7 +678,7 @@ class CaseEvaluation:
         # An operator is the same at every opset from its version to the next.
         for number in opset.later(case.op, case.opset):
             reply = yield replace(self.question, task=replace(self.question.task, opset=number))
-            outcome = _of_itself(reply.outcome)
+            outcome = _in_fresh_process(reply.outcome)
             if isinstance(outcome, model.Crashed | model.TimedOut | model.OutOfMemory):
                 message = verdict.judge_without_expected(case.rule, outcome).reason
                 message = f"{refused.reason}; the same model at opset {number}: {message}"
@@ -696,7 +697,7 @@ def _are_right(compared: Comparisons) -> bool:
     return all(output.problem in (None, "precision", "undecided") for output in compared)
 
 
-def _of_itself(outcome: Outcome) -> Outcome:
+def _in_fresh_process(outcome: Outcome) -> Outcome:
     """Return the outcome in a fresh process, if there is one; else the outcome itself.
 
     A crash and too little memory have one, where earlier questions may have done the damage and the
@@ -720,7 +721,7 @@ def _may_refuse(outcome: Outcome) -> bool:
     It is one if the backend takes the model's legal twin, which is asked next. An unusable answer
     and a task that no model states are none.
     """
-    outcome = _of_itself(outcome)
+    outcome = _in_fresh_process(outcome)
     if isinstance(outcome, model.Declined):
         return not outcome.inexpressible
     return isinstance(outcome, model.Raised) and not outcome.unusable
@@ -872,7 +873,7 @@ def combine_repeats(repeats: Sequence[EvaluatedCase]) -> EvaluatedCase:
     verdicts = dict(Counter(repeat.result.verdict for repeat in repeats))
     seconds = sum(repeat.result.seconds for repeat in repeats)
     ran = [repeat for repeat in repeats if repeat.result.verdict is not Verdict.NOT_RUN]
-    if len({_answer(repeat.result) for repeat in ran}) > 1:
+    if len({_what_must_agree(repeat.result) for repeat in ran}) > 1:
         return EvaluatedCase(
             replace(
                 _contradicting([repeat.result for repeat in ran], len(repeats)),
@@ -890,7 +891,7 @@ def combine_repeats(repeats: Sequence[EvaluatedCase]) -> EvaluatedCase:
             failure.changed(verdicts=verdicts, seconds=seconds, irreproducible=is_irreproducible),
             open=None,
         )
-        for failure in (worst, *_unlike(worst, repeats))
+        for failure in (worst, *_other_failures(worst, repeats))
     )
     return replace(combined, others=tuple(others))
 
@@ -902,7 +903,7 @@ def _contradicting(results: Sequence[LiveResult], count: int) -> LiveResult:
     first.
     """
     worst_first = sorted(results, key=_badness, reverse=True)
-    by_answer = grouping.group_by(worst_first, _answer).values()
+    by_answer = grouping.group_by(worst_first, _what_must_agree).values()
     reason = "; ".join(f"{len(alike)} of {count}: {_in_words(alike[0])}" for alike in by_answer)
     return replace(
         worst_first[0],
@@ -914,7 +915,7 @@ def _contradicting(results: Sequence[LiveResult], count: int) -> LiveResult:
     )
 
 
-def _answer(result: LiveResult) -> tuple[object, ...]:
+def _what_must_agree(result: LiveResult) -> tuple[object, ...]:
     """Return the parts of a result that must agree each time; of several right answers none need.
 
     They are the refusal and, of a wrong result, verdict and kind of failure.
@@ -924,7 +925,7 @@ def _answer(result: LiveResult) -> tuple[object, ...]:
     return (result.refused, result.verdict, result.failure)
 
 
-def _unlike(worst: EvaluatedCase, repeats: Sequence[EvaluatedCase]) -> list[EvaluatedCase]:
+def _other_failures(worst: EvaluatedCase, repeats: Sequence[EvaluatedCase]) -> list[EvaluatedCase]:
     """Return other failures of `repeats` than `worst`, each once; none if `worst` is a pass.
 
     A ledger may list only one of them. Failures are equal if verdict, reason and wrong outputs are.
@@ -933,12 +934,12 @@ def _unlike(worst: EvaluatedCase, repeats: Sequence[EvaluatedCase]) -> list[Eval
         return []
     different = [worst]
     for repeat in repeats:
-        if not any(_is_the_same(repeat, other) for other in different):
+        if not any(_is_same_failure(repeat, other) for other in different):
             different.append(repeat)
     return different[1:]
 
 
-def _is_the_same(repeat: EvaluatedCase, other: EvaluatedCase) -> bool:
+def _is_same_failure(repeat: EvaluatedCase, other: EvaluatedCase) -> bool:
     """Return True for results of one verdict and reason, whose wrong outputs are equal bit for bit.
 
     Results without evidence, or with a refusal, are compared by verdict and reason alone.
@@ -983,12 +984,12 @@ def judge_by_agreement(
     like = evaluation.like if outcomes else None
     judgements = judge_among(evaluation.case, outcomes, like)
     return [
-        _compared(it, it.open, judgements[it.result.backend], infos) if it.open else it
+        _with_judgement(it, it.open, judgements[it.result.backend], infos) if it.open else it
         for it in evaluated
     ]
 
 
-def _compared(
+def _with_judgement(
     evaluated: EvaluatedCase,
     outcome: Outcome,
     judgement: verdict.Judgement,
@@ -1029,8 +1030,8 @@ def evidence(evaluation: CaseEvaluation, wrong: WrongAnswer) -> Evidence | None:
     itself, ValueError if its data cannot be made, MemoryError if they do not fit into memory, and
     OracleUnavailable without its oracle's answer.
     """
-    is_computed_model = evaluation.case.op == model.GRAPH and evaluation.is_model
-    if operator_of(evaluation.case.op) is None and not is_computed_model:
+    is_whole_model = evaluation.case.op == model.GRAPH and evaluation.is_computed_model
+    if operator_of(evaluation.case.op) is None and not is_whole_model:
         return None
     match wrong.outcome:
         case model.Raised(unusable=False, stage="prepare" | "run"):
@@ -1046,9 +1047,10 @@ def evidence(evaluation: CaseEvaluation, wrong: WrongAnswer) -> Evidence | None:
 def evidence_of_pass(case: Case) -> Evidence | None:
     """Return the evidence of a pass: the node and its only right answer, without outputs.
 
-    None where no single answer is known to be right: for unknown operators, cases that a backend
-    decides, several admitted answers, an expected refusal, and a case that is wrong itself. Raises
-    MemoryError if the data do not fit into memory.
+    Of a model that must be refused, it is the invalid node, without an answer. None where no single
+    answer is known to be right: for unknown operators, cases that a backend decides, several
+    admitted answers, and a case that is wrong itself. Raises MemoryError if the data do not fit
+    into memory.
     """
     if not case.expect.is_stated or operator_of(case.op) is None:
         return None

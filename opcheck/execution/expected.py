@@ -138,8 +138,9 @@ def _other_data(
     indices or shapes, and stay; those at `_movable` places, booleans and texts are reversed too. An
     operator may have a rule of its own instead (`operator.other`). If an input of one element
     changed, such as a depth, the node may have become illegal: then the engine is asked, and if it
-    refuses, data are only reversed, and not known to be legal. So are floats without a formula for
-    the operator, and integers of a whole model that has no others. Raises MemoryError.
+    refuses, data are only reversed, and not known to be legal. Without a formula for the operator,
+    floats are reversed, and nothing is known to be legal; of a whole model without floats, integers
+    are. Raises MemoryError.
 
     Args:
         case: The case.
@@ -166,7 +167,7 @@ def _other_data(
     answer = None
     is_legal = parameters_are_kept
     if not parameters_are_kept:
-        answer = _answer(task, other)
+        answer = _plain_outputs(task, other)
         is_legal = answer is not None
     if not is_legal:
         other = tuple(backends.second_data(inputs, may_negate=False, moved=moved))
@@ -204,8 +205,8 @@ def _data_of_model(
     if not all(map(dtypes.identical, inputs, other)):
         return other
     moved = tuple(backends.second_data(inputs, may_negate=False, moved=range(len(inputs))))
-    answer = _answer(task, inputs)
-    of_moved = _answer(task, moved)
+    answer = _plain_outputs(task, inputs)
+    of_moved = _plain_outputs(task, moved)
     if not answer or not of_moved:
         return other
     same_shapes = [*map(np.shape, answer)] == [*map(np.shape, of_moved)]
@@ -220,10 +221,10 @@ def _answer_for_ranks(case: Case, task: Task, inputs: Sequence[Array]) -> tuple[
     """
     if operator_of(case.op) is None or case.expect.written:
         return None
-    return _answer(task, inputs)
+    return _plain_outputs(task, inputs)
 
 
-def _answer(task: Task, inputs: Sequence[Array]) -> tuple[Array, ...] | None:
+def _plain_outputs(task: Task, inputs: Sequence[Array]) -> tuple[Array, ...] | None:
     """Return the engine's outputs in plain arithmetic, None for an illegal or unsupported node.
 
     Raises MemoryError if they do not fit into memory, UsageError if a file of a model's weights has
@@ -363,9 +364,9 @@ def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:
     """Return True if a backend is the oracle itself, so that its pass proves nothing.
 
     Names, options, declarations, limits and variables make no other backend: the implementation
-    counts, by its address without options, its version and the digests of its files. Where these
-    differ, two Python classes are the same if they have the same files, or copies under other
-    names.
+    counts, by kind and detail of its address, its version, and the digests of its files if they are
+    known of both. Two addresses are one implementation if they name one Python class that has the
+    same files, or copies under other names.
     """
     if backend.address == oracle.address:
         return True
@@ -464,9 +465,9 @@ def accepted_answers(
 
     Raises:
         WrongCase: The engine rejects a model that the case takes for legal, or accepts one that it
-            takes for invalid; a stated answer differs from the engine's, has no error bound and no
-            tolerance; a computed one is too degenerate to test anything; or a tolerance admits a
-            constant.
+            takes for invalid; a stated answer differs from the engine's, or has neither an error
+            bound nor a tolerance; a computed one is too degenerate to test anything; or a tolerance
+            admits a constant.
         Unsupported: The engine has no formula, or the text leaves open what cannot be listed.
         TooLarge: The answer takes more than opcheck computes.
         OracleUnavailable: `oracle_answer` is missing, or no usable answer.
@@ -603,7 +604,7 @@ def _refusal(
     if case.rule != "open" and operator_of(case.op) is not None:
         # In judging, what the text leaves open is unsupported: there a case may decide.
         with operators.judging():
-            accepted = _answer(asked.task, asked.inputs) is not None
+            accepted = _plain_outputs(asked.task, asked.inputs) is not None
         if accepted:
             raise WrongCase("the case takes this model for invalid, opcheck's engine accepts it")
     wants: tuple[Want, ...] = ()

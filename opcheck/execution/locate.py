@@ -13,6 +13,7 @@ what its type states.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -35,6 +36,7 @@ from opcheck.model.located import Depth, JudgedNode, Located, Part
 from opcheck.opset import Body, BodyNode, onnx_defs
 from opcheck.suite.tensors import case_file, made_up
 
+#: Tensors by name; what a backend gave in place of one may be anything.
 Values: TypeAlias = Mapping[str, Any]
 #: Bytes of tensors that one pass makes outputs of.
 _ROOM = 256 << 20
@@ -124,14 +126,14 @@ class Network:
     def constants(self) -> Mapping[str, model.Array]:
         """Tensors that are the same in every run, by name: initializers and outputs of Constant.
 
-        Raises InvalidNode for a Constant that the specification forbids, such as one without a
-        value.
+        A Constant that the specification forbids, such as one without a value, is left out.
         """
         constants = dict(self.body.constants)
         for node in self.body.nodes:
             if node.op.name == "Constant" and not node.op.domain:
                 plain: Any = dict(node.attrs)
-                constants[node.outputs[0]] = engine.Node(node.op, (), plain).plain[0]
+                with suppress(errors.InvalidNode):
+                    constants[node.outputs[0]] = engine.Node(node.op, (), plain).plain[0]
         return constants
 
     def values(self) -> Iterator[tuple[Part, Values]]:
@@ -215,7 +217,7 @@ class Network:
             return f"{part.op.name} draws at random"
         return ""
 
-    def names(self, parts: Sequence[Part]) -> list[str]:
+    def needed_outputs(self, parts: Sequence[Part]) -> list[str]:
         """Return the tensors that must be outputs for these nodes to be judged, each once.
 
         They are all that the nodes read and give, but for the `fixed` ones: constants and the
@@ -251,7 +253,7 @@ class Network:
         for part in self.parts:
             if part in self.why_not or part.op.name == "Constant":
                 continue
-            of_node = {*self.names([part])}
+            of_node = {*self.needed_outputs([part])}
             size += sum(map(self.whole.nbytes, of_node - names))
             if nodes and size > _ROOM:
                 yield nodes
@@ -620,7 +622,7 @@ class _Search:
 
     def gives(self, part: Part) -> bool:
         """Return True if the backend gave all that a node gives and reads from other nodes."""
-        return self.given.issuperset(self.network.names([part]))
+        return self.given.issuperset(self.network.needed_outputs([part]))
 
     def ask(self, answer: model.Produced | None) -> Questions[None]:
         """Ask for the tensors of all nodes, and judge the nodes; generator of questions.
@@ -641,7 +643,7 @@ class _Search:
                     self.notes.append(_CHANGED)
                 unjudged = self._judge(parts, names, outcome)
             else:
-                self.notes.append(f"{_EXPOSED}: {_how(outcome, len(names))}")
+                self.notes.append(f"{_EXPOSED}: {_what_came(outcome, len(names))}")
                 unjudged = parts
             if len(parts) == 1 or not unjudged or isinstance(outcome, model.TimedOut):
                 continue
@@ -659,7 +661,7 @@ class _Search:
         there are any. Generator of one question or two.
         """
         network = self.network
-        names = network.names(parts)
+        names = network.needed_outputs(parts)
         question = network.asking_for(names, turned=self.stale)
         outcome = (yield question).outcome
         if isinstance(outcome, model.Raised | model.Declined):
@@ -667,7 +669,7 @@ class _Search:
             whole = {name for name in names if is_whole(network.whole.dtype(name))}
             whole |= network.exact.keys() & names
             if whole:
-                self.notes.append(f"{_EXPOSED}: {_how(outcome)}")
+                self.notes.append(f"{_EXPOSED}: {_what_came(outcome)}")
                 others = [name for name in names if name not in whole]
                 question = network.asking_for(others, turned=self.stale)
                 outcome = (yield question).outcome
@@ -710,7 +712,7 @@ class _Search:
         network = self.network
         first = dict(zip(names, outcome.outputs, strict=True))
         exact: Values = {}
-        if not all(name in first for name in network.names(parts)):
+        if not all(name in first for name in network.needed_outputs(parts)):
             exact = network.exact
         others: Values = {"": None, **exact, **network.constants, **network.fed}
         runs = [_Tensors(first, others)]
@@ -823,7 +825,7 @@ class _Search:
         count = len(question.task.outputs)
         outcome = (yield question).outcome
         if not isinstance(outcome, model.Produced) or len(outcome.outputs) != count:
-            self.notes.insert(0, f"{_UNSEARCHED}: {_how(outcome, count)}")
+            self.notes.insert(0, f"{_UNSEARCHED}: {_what_came(outcome, count)}")
             return None
         own = model.Produced(outcome.outputs[: len(network.case.outputs)], 0.0, once=True)
         admitted = network.evaluation.accepted_answers
@@ -834,7 +836,7 @@ def _no_evidence(case: model.Case) -> None:
     """Return None: a node of a model has no other cases that it passes."""
 
 
-def _how(outcome: model.Outcome, count: int = 0) -> str:
+def _what_came(outcome: model.Outcome, count: int = 0) -> str:
     """Describe an outcome that is not an answer of as many outputs as asked for, `count`.
 
     A refusal is described by its own text, a crash and the like by verdict and reason.
@@ -904,7 +906,7 @@ def _judge_node(
     if judgement.failure is None:
         return JudgedNode(part, result), None
     right = tuple(want.bound.rounded() if want.bound else want.values for want in wants)
-    harm = max(map(_off, right, got), default=np.inf)
+    harm = max(map(_deviation, right, got), default=np.inf)
     judged_node = JudgedNode(part, result, right, harm)
     if not judged_node.is_wrong:
         return judged_node, None
@@ -949,7 +951,7 @@ def _answers_judged_by_scatter(case: model.Case, node: engine.Node) -> list[verd
     ]
 
 
-def _off(right: model.Array, got: Any) -> float:
+def _deviation(right: model.Array, got: Any) -> float:
     """Return the deviation of an output relative to its size, 0 if it is equal.
 
     `right` are the right values, `got` the output; deviation and size are root mean squares.
@@ -1011,7 +1013,7 @@ def _depths(network: Network, seen: Values, sample: Mapping[str, Part]) -> Itera
             outputs.computed_want(node.op, name, answer), of_random_data=True, whole=True
         )
         ratio = bounded.scatter(want, got)
-        error = _off(answer.values, got.astype(np.float64))
+        error = _deviation(answer.values, got.astype(np.float64))
         if ratio is None or not np.isfinite(error):
             continue
         explained = error / ratio if ratio else 0.0

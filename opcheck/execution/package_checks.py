@@ -89,14 +89,14 @@ def check_origin(info: BackendInfo, folder: Path) -> None:
 
 def declarations(info: BackendInfo) -> str:
     """Return what a backend declares, by which its answers are judged, in words; "" for nothing."""
-    declarations = []
+    stated = []
     if info.accumulate:
-        declarations.append(f"computes in {', '.join(info.accumulate)}")
+        stated.append(f"computes in {', '.join(info.accumulate)}")
     if not info.refuses:
-        declarations.append("does not refuse invalid models")
+        stated.append("does not refuse invalid models")
     if info.engine:
-        declarations.append("is opcheck's own engine")
-    return ", ".join(declarations)
+        stated.append("is opcheck's own engine")
+    return ", ".join(stated)
 
 
 def scope(run: Run, paths: Sequence[Path]) -> Scope:

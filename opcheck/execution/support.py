@@ -55,8 +55,8 @@ def floors(text: str, asked: Asked) -> list[Floor]:
 def named_in(text: str) -> list[str]:
     """Return the operators that a text of floors names, as they are written.
 
-    Empty if one part means all operators, or is malformed. Raises UsageError if no part is a floor,
-    such as `Softmax@13+:float32`.
+    A floor is as `Softmax@13+:float32`. Empty if one of them is about all operators (`*`), or is
+    malformed. Raises UsageError if all are.
     """
     matches = [_FLOOR.fullmatch(part.strip()) for part in text.split(",")]
     if not any(matches):
@@ -140,7 +140,10 @@ def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
 
 
 def _empty_cells(cases: Iterable[Case]) -> dict[Cell, dict[str, Case]]:
-    """Return a cell, still empty, for each version and allowed dtype of the operators of cases."""
+    """Return a cell, still empty, for each version and allowed dtype of the operators of cases.
+
+    They are all versions that onnx or DirectML has, those without a case too.
+    """
     cells: dict[Cell, dict[str, Case]] = {}
     for domain, name in sorted({(case.op.domain, case.op.name) for case in cases}):
         for schema in opset.versions(domain, name).values():
@@ -214,7 +217,9 @@ def settings_of(offer: Offer, folder: Path, timeout: float) -> BackendSettings:
     )
 
 
-def probed(settings: BackendSettings, asked: Asked, counted: Counted[Any]) -> list[Support]:
+def probe_in_processes(
+    settings: BackendSettings, asked: Asked, counted: Counted[Any]
+) -> list[Support]:
     """Probe each cell of a backend, by judging its models, in processes of its own.
 
     Return the support of each cell of `asked`, in order. `counted` passes results on and shows the
@@ -231,7 +236,9 @@ def declaring(settings: BackendSettings) -> BackendSettings:
     return replace(settings, address=address_of(settings.address))
 
 
-def declared_by(settings: BackendSettings, asked: Asked) -> Iterator[dict[Cell, bool | None]]:
+def declared_in_processes(
+    settings: BackendSettings, asked: Asked
+) -> Iterator[dict[Cell, bool | None]]:
     """Yield once what a backend declares of each cell, asked in processes of its own.
 
     The item has True or False for each cell, and None where there is no case or no usable answer.

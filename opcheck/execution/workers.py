@@ -67,7 +67,10 @@ def chosen_backends(wanted: Sequence[str], folder: Path, limits: Limits) -> list
     known = profiles(Path.cwd())
 
     def settings_of(text: str) -> BackendSettings:
-        """Return the settings of one backend; raise UsageError if it is wrong or named twice."""
+        """Return the settings of one backend; raise UsageError if it is wrong or named twice.
+
+        A limit that the user states goes before that of a profile, and that before the default.
+        """
         if wanted.count(text) > 1:
             raise UsageError(f"backend {text!r} is named twice")
         profile = resolve(text, known)
@@ -425,6 +428,7 @@ def run_here(questions: Questions[Found], answer: Callable[[Question], Outcome])
         return cast(Found, end.value)
 
 
+#: The packages whose versions a stored run records.
 _PACKAGES = ("numpy", "ml_dtypes", "onnx", "onnxruntime")
 _CPU = Path("/sys/devices/system/cpu/cpu0")
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}

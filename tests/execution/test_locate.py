@@ -696,7 +696,7 @@ def test_tensors_are_asked_for_in_as_many_passes_as_memory_needs(tmp_path, monke
     every = [part.name for part in Network(case).parts]
     (parts,) = Network(case).passes()
     assert [part.name for part in parts] == every
-    assert {*"abcdefghijk"} < {*Network(case).names(parts)}
+    assert {*"abcdefghijk"} < {*Network(case).needed_outputs(parts)}
     monkeypatch.setattr("opcheck.execution.locate._ROOM", 8 * 16 * 16 * 4)
     passes = [[part.name for part in parts] for parts in Network(case).passes()]
     assert [*chain.from_iterable(passes)] == every
@@ -728,3 +728,13 @@ y = Neg (b)
     assert verdicts["clip"] is Verdict.PASS
     assert verdicts["log"] is Verdict.PASS
     assert found.wrong is None
+
+
+@pytest.mark.parametrize("values", ["", "<value_int = 1, value_float = 2.0>"])
+def test_what_reads_a_constant_without_one_value_is_no_case(tmp_path: Path, values: str) -> None:
+    nodes = f"c = Constant {values} () r = Relu (x) y = Add (r, c)"
+    path = saved(tmp_path, f"net (float[2] x) => (float[2] y) {{ {nodes} }}")
+    (case,) = load_all((path,), {})
+    cases, left_out = extracted(Network(case), {})
+    assert [one.case.op.name for one in cases] == ["Relu"]
+    assert [name.partition("_")[0] for name, _ in left_out] == ["Add"]

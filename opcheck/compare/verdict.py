@@ -162,7 +162,7 @@ def _judge_answer(
     names = [str(answer.name) for answer in admitted]
 
     def judge_one(outputs: Outputs) -> Judgement:
-        """Judge the outputs of one of two runs on the same data."""
+        """Return the verdict on the outputs of one of two runs, next to all admitted answers."""
         attempts = [
             (compare_outputs(answer.wants, outputs, tolerance, like, declared), answer.name)
             for answer in answers

@@ -47,9 +47,12 @@ _OURS = re.compile(
     r" \d+: )?(raised on a legal model: |(?P<twin>(refuses )?its legal twin( too)?: ))?"
 )
 #: Parts that differ between messages of one kind: paths, addresses, numbers and lists of them.
-PARTICULARS = re.compile(
-    r"\S*/\S*|0x[0-9a-fA-F]+|\[[-+\d., e]*\]|(?<![\w.])[-+]?\d[\d.,]*(?:e[-+]?\d+)?"
+_PARTICULARS = re.compile(
+    r"\S*/\S*|0x[0-9a-fA-F]+|\[[-+\d., e]*\]|(?<![\w.])\d+(?:[x×]\d+)+"
+    r"|(?<![\w.])[-+]?\d[\d.,]*(?:e[-+]?\d+)?"
 )
+#: Several of them in a row, such as the lengths of a shape.
+_SEVERAL_PARTICULARS = re.compile(r"\*(?:[\s*,:;×x]*\*)+")
 #: Mistakes by which a backend contradicts itself, by how the message begins.
 _CONTRADICTIONS = {
     "input": "writes into its inputs",
@@ -67,6 +70,11 @@ _MOST_CONDITIONS = 3
 _ENOUGH = 6
 #: A mutant that answers fewer questions than FEWEST must explain one in so many of those that fail.
 _LEAST_PART = 4
+
+
+def without_particulars(message: str) -> str:
+    """Return a message with "*" in place of paths, addresses and numbers, one for several."""
+    return _SEVERAL_PARTICULARS.sub("*", _PARTICULARS.sub("*", message))
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +103,7 @@ class DiagnosedResult:
         whose messages are opcheck's own, and for what does not fail.
         """
         if self.record.failure in _WITH_MESSAGE:
-            return " ".join(PARTICULARS.sub("*", self.own_message).split())
+            return " ".join(without_particulars(self.own_message).split())
         if self.record.failure == "accepted":
             return invalid(self.case)
         return ""
@@ -170,10 +178,13 @@ def _attributed(
     searched: Callable[[], None],
     ask: Ask | None,
 ) -> dict[str, tuple[Diagnosis, ...]]:
-    """Do what `attribute_causes` does, within a search of the allowance of `suspects`.
+    """Return the final diagnoses of each unexplained failure, by its case's id, its cause first.
 
-    Each operator is explained by itself; how many cases a mutant explains counts over all of them.
-    Cases whose mutant was found are taken out of `suspects.untried`.
+    The allowance of `suspects` counts already. Results without a verdict on them are left out. Each
+    operator is explained by itself; how many cases a mutant explains counts over all of them. Cases
+    whose mutant was found are taken out of `suspects.untried`. Calls `searched` twice for each
+    failure; `ask` is None for a backend that cannot be asked. Raises KeyboardInterrupt if the user
+    interrupts it, and what `ask` raises.
     """
     unjudged = (*UNJUDGED, Verdict.DIFFER)
     judged = [result for result in results if result.record.verdict not in unjudged]
@@ -295,6 +306,29 @@ class _OperatorFailures:
                 names.append(name)
         return names
 
+    def _choose_mutants_where_legal(
+        self, group: Sequence[DiagnosedResult], standing: Counter[str]
+    ) -> None:
+        """Choose mutants that only such passes contradict as they would refuse, in `chosen`.
+
+        What a backend makes of a node that it has misread to an illegal one is not known. Passes of
+        all kernels contradict them. Nothing is chosen for exceptions, which show no misreading, and
+        for accepted invalid models. The group is not empty, and fails in one way.
+        """
+        if group[0].record.failure in (*_WITHOUT_ANSWER, "accepted"):
+            return
+        for result in self._without_cause(group):
+            fitting = self.fitting[result.case.id]
+            self.uncontradicted[result.case.id] = [
+                name
+                for name, mutant in fitting.items()
+                if not any(
+                    self.suspects.is_contradicted(mutant, cell, of_legal=True, where_legal=True)
+                    for cell in self.cells
+                )
+            ]
+        self._cover(group, standing, with_rules=False)
+
     def explained(self, standing: Counter[str]) -> Iterator[tuple[str, tuple[Diagnosis, ...]]]:
         """Yield the id of each failing case with its diagnoses: its cause, then mutants that fit.
 
@@ -318,6 +352,7 @@ class _OperatorFailures:
         # 4. One mutant for several messages, or one that passes contradict, but not in such cases.
         for group in by_failure.values():
             self._cover(group, standing, with_rules=False)
+            self._choose_mutants_where_legal(group, standing)
             self._choose_one_property_for_all(group, beside_mutants=False)
             for alike in self._with_one_exception(group):
                 self._choose_mutants_under_conditions(alike)
@@ -602,9 +637,9 @@ class _OperatorFailures:
         For each mutant that fits failures without a cause, the most frequent first, a condition is
         sought that at least three of them meet, and no pass that contradicts the mutant. Those that
         meet it get the mutant as their cause, in `self.chosen`. If no pass contradicts it, all of
-        three or more do. A derived mutant must fit three different questions, others as many or a
-        quarter of those without a cause. Without time, these failures are noted in
-        `suspects.untried`, and nothing more is chosen.
+        three or more do. A mutant must not have given empty answers alone. A derived one must fit
+        three different questions, others as many or a quarter of those without a cause. Without
+        time, these failures are noted in `suspects.untried`, and nothing more is chosen.
         """
         by_mutant: dict[str, list[DiagnosedResult]] = defaultdict(list)
         without_cause = self._without_cause(group)
@@ -622,9 +657,7 @@ class _OperatorFailures:
             if not results:
                 continue
             mutant = self.fitting[results[0].case.id][name]
-            if mutant.derived and len(self._questions_of(results)) < FEWEST:
-                continue
-            if self._may_fit_by_chance(results, without_cause):
+            if self._shows_too_little(mutant, results, without_cause):
                 continue
             try:
                 contradicting = [
@@ -643,6 +676,23 @@ class _OperatorFailures:
                     text += f", where {condition.text}"
                 diagnosis = Diagnosis(name, text, condition.counts)
                 self._choose_mutant(diagnosis, self._under(condition, results))
+
+    def _shows_too_little(
+        self,
+        mutant: Mutant,
+        explained: Sequence[DiagnosedResult],
+        left: Sequence[DiagnosedResult],
+    ) -> bool:
+        """Return True if a mutant that passes contradict explains too little of what is left.
+
+        A derived one must fit three questions, others not by chance, and an answer with an element.
+        `explained` is not empty.
+        """
+        if mutant.derived and len(self._questions_of(explained)) < FEWEST:
+            return True
+        if not self.suspects.gives_elements(explained[0].case.op, mutant):
+            return True
+        return self._may_fit_by_chance(explained, left)
 
     def _condition_of_mutant(
         self, results: Sequence[DiagnosedResult], contradicting: Iterable[Case]
@@ -862,7 +912,10 @@ class _OperatorFailures:
         by_number = {self.facts.number(result.subject): result for result in left}
 
         def fails_alike(candidate: Candidate) -> bool | None:
-            """Ask about the changed case, and compare it with the result that it comes from."""
+            """Return True if the changed case fails as the one it comes from, False if it passes.
+
+            None if it comes out otherwise.
+            """
             return self._fails_alike(by_number[candidate.base], candidate.flip.case)
 
         failing = self.facts.bits(result.subject for result in left)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -185,7 +185,9 @@ def _output(node: Node, name: str, place: int, value: float) -> Floats | None:
         return None
 
 
-def _root(output_by: _OutputBy, wanted: float, at: Any, ends: tuple[float, float]) -> float | None:
+def _root(
+    output_by: _OutputBy, wanted: float, at: np.intp, ends: tuple[float, float]
+) -> float | None:
     """Return the value by which an element of the output is `wanted`; None if none is found.
 
     It is sought by secants, which end when the element is right to a millionth; after 12 steps, a

@@ -146,10 +146,10 @@ def _named_inputs(node: Node) -> Iterator[tuple[str, Array]]:
 def _is_swapped(given: Array, right: Array, got: Array) -> bool:
     """Return True if equal elements of the input have the right outputs, swapped among them.
 
-    True if both outputs are equal, too. `given` is the input. False for texts, if one is NaN, and
-    unless all three have one shape.
+    True if both outputs are equal, too. `given` is the input. False for texts and complex numbers,
+    if one is NaN, and unless all three have one shape.
     """
-    if given.dtype == object or not given.shape == right.shape == got.shape:
+    if given.dtype.kind in "Oc" or not given.shape == right.shape == got.shape:
         return False
 
     def sorted_pairs(output: Array) -> Array:

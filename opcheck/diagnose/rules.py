@@ -8,12 +8,12 @@ variants of failing ones that the backend was asked about; they are evidence, bu
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property, lru_cache, partial
 from itertools import combinations
 from math import comb, prod
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from opcheck import opset
 from opcheck.analysis import without_numbers
 from opcheck.diagnose.flips import WEIGHTED
 from opcheck.model import Case, OpVersion
-from opcheck.model.case import Fill, Given, Rejected, TensorSpec
+from opcheck.model.case import Fill, FromFile, Given, Rejected, TensorSpec
+from opcheck.suite import materialize
 
 #: The fewest failures that a rule needs, and the fewest different questions, whatever their type
 #: and opset.
@@ -41,6 +42,10 @@ _CHANCE = 0.1
 _SHORT_LOOP = 1
 #: Axes before the spatial ones: batch and channel.
 _NOT_SPATIAL = 2
+#: The largest inputs whose drawn values are looked at, in bytes.
+_SMALL = 16 << 10
+#: Inputs of so many integers at most may be lists, as attributes are.
+_SHORT_LIST = 16
 #: So many inputs are compared in pairs.
 _PAIRED = 3
 #: Integers beyond these powers of 2 are not all in float32, int32 and float64.
@@ -77,7 +82,9 @@ def features(cases: Sequence[Case]) -> list[Feature]:
     the first. One that holds for all cases is left out.
     """
     attrs = dict.fromkeys(name for case in cases for name in case.attrs)
-    sizes: dict[tuple[str, int], dict[int, int | None]] = defaultdict(dict)
+    sizes: dict[str, dict[int, int | None]] = defaultdict(dict)
+    # A fact of integers and of floats alike is as likely as that of floats.
+    ranks: dict[str, int] = {}
     # What a node is comes before what its tensors are, in whatever case it is met first.
     for facts_of in (
         partial(_of_model, attrs),
@@ -89,11 +96,12 @@ def features(cases: Sequence[Case]) -> list[Feature]:
     ):
         for number, case in enumerate(cases):
             for text, rank, size in facts_of(case):
-                sizes[text, rank][number] = size
+                sizes[text][number] = size
+                ranks[text] = max(rank, ranks.get(text, rank))
     conditions = [
         condition
-        for (text, rank), by_case in sizes.items()
-        for condition in _conditions(text, rank, by_case)
+        for text, by_case in sizes.items()
+        for condition in _conditions(text, ranks[text], by_case)
     ]
     conditions.sort(key=_rank_of_condition)
     every_case = (1 << len(cases)) - 1
@@ -180,6 +188,10 @@ def _of_inputs(case: Case) -> Iterator[_Fact]:
         if "kernel_shape" in case.attrs and spec is case.inputs[0]:
             yield "the number of spatial axes", PLAIN, max(0, len(shape) - _NOT_SPATIAL)
         yield f"the rank of {label}", PLAIN, len(shape)
+        for fact in _of_floats(spec):
+            yield f"{label} {fact}", VALUE, None
+        for number in _only_integer(spec):
+            yield label, VALUE, number
         for n, size in enumerate(shape):
             yield f"the length of axis {n} of {label}", LIMIT, size
         if shape:
@@ -200,7 +212,7 @@ def _of_tensor(spec: TensorSpec) -> Iterator[str]:
     """Yield facts about one input, in words that follow its name.
 
     Its type, whether it is a constant or fed, axes of length 0 and 1, and NaN and infinities among
-    the values that the case states; what is drawn has none but those put in.
+    the numbers that the case states; what is drawn has none but those put in.
     """
     yield f"is {spec.dtype}"
     yield "is a constant" if spec.initializer else "is fed"
@@ -210,9 +222,11 @@ def _of_tensor(spec: TensorSpec) -> Iterator[str]:
     for axis, length in enumerate(spec.shape):
         if length == 0:
             yield f"has length 0 along axis {axis}"
-    values = np.array([put.value for put in spec.put], np.float64)
-    if isinstance(spec.content, Given) and spec.dtype.kind == "float":
-        values = np.append(values, spec.content.values.astype(np.float64))
+    if spec.dtype.kind == "string":
+        return
+    values = np.array([put.value for put in spec.put], np.complex128)
+    if isinstance(spec.content, Given) and spec.dtype.kind in ("float", "complex"):
+        values = np.append(values, spec.content.values.astype(np.complex128))
     if np.isnan(values).any():
         yield "has a NaN"
     if np.isinf(values).any():
@@ -232,6 +246,32 @@ def _of_integers(spec: TensorSpec) -> Iterator[tuple[str, int]]:
             yield f"has a value beyond 2^{bits}", PLAIN
     if len(values) > 1:
         yield "has unequal values", VALUE
+
+
+@lru_cache(maxsize=1 << 14)
+def _of_floats(spec: TensorSpec) -> tuple[str, ...]:
+    """Return facts about the values of an input of floats, in words that follow its name. Cached.
+
+    None of an input beyond 16 KiB, or of one that is read from a file.
+    """
+    if spec.dtype.kind != "float" or spec.nbytes > _SMALL or isinstance(spec.content, FromFile):
+        return ()
+    try:
+        values = materialize(spec).astype(np.float64)
+    except ValueError:
+        return ()
+    with np.errstate(invalid="ignore"):
+        facts = {
+            "has a negative value": values < 0,
+            "has a 0": values == 0,
+        }
+    return tuple(fact for fact, holds in facts.items() if holds.any())
+
+
+def _only_integer(spec: TensorSpec) -> Iterator[int]:
+    """Yield the value of an input that is one integer, written out; nothing of others."""
+    if spec.dtype.kind == "int" and prod(spec.shape) == 1 and isinstance(spec.content, Given):
+        yield from map(int, spec.content.values.ravel()[:1])
 
 
 def _integers(spec: TensorSpec) -> set[int]:
@@ -259,7 +299,8 @@ def _of_pairs(case: Case) -> Iterator[_Fact]:
     """Yield facts about two of the first three inputs, if they have equal rank.
 
     Their axes differ only where one has length 1, so that it broadcasts; or one of integers, which
-    may be indices, is shorter along an axis than the other. Items are as of `_of_model`.
+    may be indices, is shorter along an axis than the other. A fact has words, a rank by how likely
+    it is a cause, and None for its size.
     """
     for one, other in combinations(case.inputs[:_PAIRED], 2):
         if len(one.shape) != len(other.shape):
@@ -282,9 +323,11 @@ def _of_values(case: Case) -> Iterator[_Fact]:
     """Yield facts about the values of attributes, other than tensors.
 
     A fact has words, a rank by how likely it is a cause, and a size or None. The first input's
-    sizes count next to attributes that are axes.
+    sizes count next to attributes that are axes. Inputs that are attributes in other versions count
+    as these.
     """
-    for name, value in case.attrs.items():
+    stated = {**case.attrs, **dict(_inputs_like_attributes(case))}
+    for name, value in stated.items():
         if isinstance(value, np.ndarray):
             continue
         for fact, rank in _of_value(value):
@@ -301,6 +344,35 @@ def _of_values(case: Case) -> Iterator[_Fact]:
             yield from _of_pads(integers)
         if case.inputs and name.lower() in ("axis", "axes"):
             yield from _of_axes(name, integers, case.inputs[0].shape)
+
+
+def _inputs_like_attributes(case: Case) -> Iterator[tuple[str, int | tuple[int, ...]]]:
+    """Yield the names of inputs that are an attribute in another version, with their values.
+
+    Axes are too, in any operator. The values are those of few integers that the case writes out: a
+    number, or a list of them.
+    """
+    names = _attributes_of_all_versions(case.op.domain, case.op.name)
+    for spec in case.inputs:
+        if spec.name not in names or spec.dtype.kind != "int" or spec.put:
+            continue
+        if isinstance(spec.content, Given) and prod(spec.shape) <= _SHORT_LIST:
+            values = tuple(map(int, np.broadcast_to(spec.content.values, spec.shape).ravel()))
+            is_number = names[spec.name] == "int" and len(values) == 1
+            yield spec.name, values[0] if is_number else values
+
+
+@cache
+def _attributes_of_all_versions(domain: str, name: str) -> Mapping[str, str]:
+    """Return the types of attributes of an operator by name, in the newest version that has them.
+
+    `axis` and `axes` are among them.
+    """
+    versions = opset.versions(domain, name)
+    types = {"axis": "int", "axes": "ints"}
+    for since in sorted(versions):
+        types |= {one.name: one.type for one in versions[since].attributes.values()}
+    return types
 
 
 def _of_pads(pads: Sequence[int]) -> Iterator[_Fact]:
@@ -330,14 +402,14 @@ def _of_kernel(case: Case) -> Iterator[_Fact]:
         yield "the kernel along each axis", VALUE, int(kernel[0])
 
 
-def _of_value(value: Any) -> Iterator[tuple[str, int]]:
+def _of_value(value: object) -> Iterator[tuple[str, int]]:
     """Yield facts about an attribute's value, in words that follow its name, with their ranks.
 
     Signs, integers that are not in int32, texts and floats themselves, and zeros and unequal items
     of a list. Other kinds of values have none.
     """
     is_list = isinstance(value, tuple)
-    values = value if is_list else (value,)
+    values = value if isinstance(value, tuple) else (value,)
     numbers = [number for number in values if isinstance(number, int | float)]
     integers = [number for number in numbers if isinstance(number, int)]
     if any(number < 0 for number in numbers):
@@ -348,7 +420,7 @@ def _of_value(value: Any) -> Iterator[tuple[str, int]]:
         yield f"is {value}", VALUE
     if is_list and 0 in numbers:
         yield "has a 0", VALUE
-    if len({*values}) > 1:
+    if is_list and len({*values}) > 1:
         yield "has unequal values", VALUE
 
 
@@ -527,11 +599,7 @@ def necessary(
     tried = [feature for feature in features if feature.rank < LIMIT]
     candidates = _of_all(tried, failing, others, asked)
 
-    def order(feature: Feature) -> tuple[int, int]:
-        """Return what is least for the feature of the fewest others, then of the lowest rank."""
-        return (feature.holds & others).bit_count(), feature.rank
-
-    for feature in sorted(candidates, key=order):
+    for feature in sorted(candidates, key=partial(_others_and_rank, others)):
         if not _all_may_have_by_chance(feature, failing, others, len(tried), questions):
             holds = feature.holds & (alike | others)
             here = (holds & alike).bit_count()
@@ -541,6 +609,11 @@ def necessary(
             counts = (here, such, elsewhere, beside)
             return Condition(feature.text, holds, counts, feature.holds, feature.rank)
     return None
+
+
+def _others_and_rank(others: int, feature: Feature) -> tuple[int, int]:
+    """Return what is least for the feature of the fewest `others`, then of the lowest rank."""
+    return (feature.holds & others).bit_count(), feature.rank
 
 
 def _of_all(features: Iterable[Feature], failing: int, others: int, asked: int) -> list[Feature]:
@@ -577,12 +650,8 @@ def contenders(features: Sequence[Feature], failing: int, others: int, asked: in
     least = _weight(exact[0], own) / 2 if exact else 0.0
     exact = [terms for terms in exact[:_CONTENDERS] if _weight(terms, own) >= least]
 
-    def order(feature: Feature) -> tuple[int, int]:
-        """Return what is least for the feature of the fewest others, then of the lowest rank."""
-        return (feature.holds & others).bit_count(), feature.rank
-
     plain = [feature for feature in several if feature.rank < LIMIT]
-    of_all = sorted(_of_all(plain, failing, others, asked), key=order)
+    of_all = sorted(_of_all(plain, failing, others, asked), key=partial(_others_and_rank, others))
     return list(dict.fromkeys([*exact, *((feature,) for feature in of_all[:_NECESSARY])]))
 
 

@@ -354,16 +354,20 @@ class Suspects:
         self.untried: set[str] = set()
         #: Numbers of failures that each mutant explains, by operator.
         self._explained: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        #: Names of mutants that gave a failure, contradicted or not, by operator.
+        self._named: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
         self._cells: dict[Cell, _CellHistory] = defaultdict(_CellHistory)
         #: The first version that failed, by operator and dtype.
         self._first: dict[tuple[str, str, str], OpVersion] = {}
         #: Passes that are in no cell yet: most runs never need to know.
         self._new: dict[_Test, list[Case]] = {contradicts: [], refuses: []}
         self._recalled: dict[int, Evidence | None] = {}
+        #: By the name of a mutant and the identity of a case that passed, if it refuses that.
+        self._refused: dict[tuple[str, int], bool] = {}
         self._failed: dict[str, Evidence] = {}
         #: Mutants by case that give its answer, contradicted or not.
         self._fits: dict[str, list[Mutant]] = {}
-        #: What speaks for each derived mutant, by operator and name.
+        #: What speaks for each mutant, by operator and name.
         self._testimonies: dict[tuple[str, str, str], _Testimony] = defaultdict(_Testimony)
         #: Cases on which all mutants were tried in vain.
         self._vain: set[str] = set()
@@ -394,10 +398,13 @@ class Suspects:
             return self._diagnose(evidence, case)
 
     def _diagnose(self, evidence: Evidence, case: str) -> tuple[Diagnosis, ...]:
-        """Do what `diagnose` does, within its search: mutants that fit, or else a pattern.
+        """Return mutants that reproduce a failure and that no pass contradicts, or else a pattern.
 
-        Keeps what fits the `case`, and small evidence, for the choice of causes at the end. Notes
-        the case in `untried` if there is no time left.
+        The time is counted already. The mutant that explains the most failures up to now comes
+        first; without any, it is `not_checked` for an answer to a model that must be refused, else
+        a pattern of the numbers, if there is one. Remarks on mutants that raised come last. Keeps
+        what fits the `case`, and small evidence, for the choice of causes at the end. Notes the
+        case in `untried` if there is no time left.
         """
         op = evidence.node.op
         cell = Cell(op, evidence.node.dtype)
@@ -406,6 +413,7 @@ class Suspects:
         except NoTimeLeft:
             self.untried.add(case)
             fits = []
+        self._named[op.domain, op.name].update((mutant.name, None) for mutant in fits)
         pattern = resemblance(evidence) or ""
         if case:
             self._fits[case] = fits
@@ -431,11 +439,20 @@ class Suspects:
         return (*diagnoses, *self._reports_of_broken())
 
     def _note_evidence(self, fits: Iterable[Mutant], evidence: Evidence) -> None:
-        """Count an answer for each derived mutant that gives it."""
+        """Count an answer for each mutant that gives it."""
         op = evidence.node.op
         for mutant in fits:
-            if mutant.derived:
-                self._testimonies[op.domain, op.name, mutant.name].add(evidence)
+            self._testimonies[op.domain, op.name, mutant.name].add(evidence)
+
+    def gives_elements(self, op: OpVersion, mutant: Mutant) -> bool:
+        """Return False for a mutant of which nothing was seen but answers without an element.
+
+        Any mistake may have them. True for a mistake of refusing.
+        """
+        if mutant.is_refusal:
+            return True
+        testimony = self._testimonies.get((op.domain, op.name, mutant.name))
+        return testimony is None or testimony.elements + len(testimony.values) > 0
 
     def _is_confirmed(self, op: OpVersion, mutant: Mutant) -> bool:
         """Return False for a derived mutant that may give the few answers seen by chance.
@@ -450,10 +467,11 @@ class Suspects:
     def _fits_of(self, evidence: Evidence, cell: Cell, case: str) -> list[Mutant]:
         """Return the mutants that give an answer, and else faults; none after many in vain.
 
-        After 12 failures of a version and dtype, or 4 in a further version, those that explained
-        one of the operator before are tried first, and all only if none fits; after as many
-        attempts in vain, only these. Counts the failure in the `cell`, and notes a `case` on which
-        all were tried in vain. Raises NoTimeLeft, and what a formula raises as in `_fitting`.
+        After 12 failures of a version and dtype, or 4 in a further version, those that gave one of
+        the operator before, contradicted or not, are tried first, and all only if none fits; after
+        as many attempts in vain, only these. Counts the failure in the `cell`, and notes a `case`
+        on which all were tried in vain. Raises NoTimeLeft, and what the formula raises in
+        a narrower type.
         """
         op = evidence.node.op
         mutants = _that_may_explain(evidence)
@@ -462,10 +480,10 @@ class Suspects:
         first = self._first.setdefault((op.domain, op.name, cell.dtype), op)
         tries = _TRIES if first == op else _IN_FURTHER_VERSIONS
         if history.failures > tries:
-            explained = self._explained[op.domain, op.name]
-            parts = {part for name in explained for part in name.split("+")}
+            names = self._named[op.domain, op.name]
+            parts = {part for name in names for part in name.split("+")}
             before = [mutant for mutant in mutants if mutant.name in parts]
-            constants = (fitted.named(op, name) for name in explained)
+            constants = (fitted.named(op, name) for name in names)
             before += [constant for constant in constants if constant is not None]
             fits = _fitting(evidence, before, self._trials)
             if fits:
@@ -520,15 +538,21 @@ class Suspects:
         remarks = (diagnosis.text for diagnosis in diagnoses if diagnosis.mistake is None)
         return self._resemblances.get(case.id) or next(remarks, "")
 
-    def is_contradicted(self, mutant: Mutant, cell: Cell, *, of_legal: bool) -> bool:
+    def is_contradicted(
+        self, mutant: Mutant, cell: Cell, *, of_legal: bool, where_legal: bool = False
+    ) -> bool:
         """Return True if a pass of a version and dtype contradicts a mutant.
 
         A pass does so if the mutant would have failed there, or refused what was accepted. If it is
-        to explain failures `of_legal` models, refusals of invalid ones do not count. True, too,
-        without time to find that out: what was not checked is not named.
+        to explain failures `of_legal` models, refusals of invalid ones do not count; with
+        `where_legal`, passes that the mutant would have refused do not. True, too, without time to
+        find that out: what was not checked is not named.
         """
         try:
-            return bool(self.against(mutant, cell, enough=1, of_legal=of_legal))
+            against = self.against(mutant, cell, None if where_legal else 1, of_legal=of_legal)
+            if where_legal:
+                return not all(self._is_refused(mutant, case) for case in against)
+            return bool(against)
         except NoTimeLeft:
             return True
 
@@ -545,7 +569,7 @@ class Suspects:
         """
 
         def counts(case: Case) -> bool:
-            """Return True if a case that contradicts the mutant is evidence."""
+            """Return False for a refusal of an invalid model, if failures of legal ones count."""
             return not (of_legal and isinstance(case.expect, Rejected))
 
         for test, cases in self._new.items():
@@ -577,6 +601,16 @@ class Suspects:
             is_small = sum(spec.nbytes for spec in case.inputs) <= _SMALL
             self._recalled[id(case)] = self._recall(case) if is_small else None
         return self._recalled[id(case)]
+
+    def _is_refused(self, mutant: Mutant, case: Case) -> bool:
+        """Return True if a mutant refuses a case that passed; tried once. Raises NoTimeLeft."""
+        key = mutant.name, id(case)
+        if key not in self._refused:
+            evidence = self._evidence_of_pass(case)
+            self._refused[key] = evidence is not None and self._trials.holds(
+                refuses, mutant, evidence
+            )
+        return self._refused[key]
 
     def is_of_nothing(self, case: Case) -> bool:
         """Return True for a case with an empty input or answer if no right output has an element.

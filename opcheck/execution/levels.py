@@ -61,8 +61,8 @@ def _mutants(cases: Sequence[Case], sightings: Iterable[Sighting]) -> Iterator[S
     """Yield each mutant with the ids of the cases that kill it, that is fail it as a backend.
 
     Without any, the demand is a "warning", with the cases that notice it. A mutant that no case
-    even notices is left out. One of any type must be seen in the dtype that it counts for, if it
-    can be: float32's newest version is asked alone.
+    even notices is left out. One that a single dtype decides about has its cases of that dtype
+    alone, if there are any.
     """
     dtypes = {case.id: cell_of(case).dtype for case in cases}
     for sighting in sightings:

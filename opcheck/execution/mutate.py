@@ -43,6 +43,7 @@ from opcheck.reading import (
     shipped_name,
     validation,
 )
+from opcheck.suite.select import HUGE
 
 #: The outputs of a node, or why it is refused; an exception is returned, and not raised.
 OutputsOrRefusal: TypeAlias = Sequence[Any] | InvalidNode
@@ -298,9 +299,9 @@ def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
 
     A version has a cell for each legal dtype of its cases, sorted. A case of an illegal or unknown
     dtype is in all of them, and in none if there are none, as of versions that the engine does not
-    compute.
+    compute. Cases of level huge, whose data no mutant can be shown, are left out.
     """
-    stated = [case for case in cases if case.expect.is_stated]
+    stated = [case for case in cases if case.expect.is_stated and case.level != HUGE]
     by_cell: dict[Cell, tuple[Case, ...]] = {}
     for op, of_op in sorted(group_by(stated, lambda case: case.op).items()):
         allowed = {*dtypes_of(op)}

@@ -272,7 +272,7 @@ GATHER = replace(
     op=model.OpVersion("", "Gather", 13),
     attrs={"axis": -1},
     inputs=(
-        TensorSpec("data", FLOAT32, (2, 3), Fill("ramp", ())),
+        TensorSpec("data", FLOAT32, (2, 3), Fill("arange", (1, 1))),
         TensorSpec("indices", INT64, (2,), Given(np.array([-1, 0]))),
     ),
     slots=("data", "indices"),
@@ -325,6 +325,31 @@ CLIP = replace(
     slots=("input", "", "max"),
     expect=model.Computed(),
 )
+
+
+def gather(number: int, axis: int, *indices: int) -> Case:
+    """A Gather from [2, 3, 4 + number] at other indices."""
+    content = Fill("uniform", (-1, 1))
+    data = replace(GATHER.inputs[0], shape=(2, 3, 4 + number), content=content)
+    spec = replace(GATHER.inputs[1], shape=(len(indices),), content=Given(np.array(indices)))
+    fields = {"attrs": {"axis": axis}, "inputs": (data, spec), "clause": "", "row": None}
+    return replace(GATHER, id=f"Gather/{number}_{axis}_{indices}", name="made", **fields)
+
+
+def along_axis_0(node: Node) -> Any:
+    """A negative axis is 0, but for indices that are out of range then."""
+    if node.attrs["axis"] < 0 and (node.inputs[1] < 2).all():
+        return right(node.with_attrs(axis=0))
+    return right(node)
+
+
+def test_a_pass_whose_misreading_is_illegal_contradicts_no_mistake() -> None:
+    wrong = [gather(n, axis, 1, 0) for n in range(3) for axis in (-1, -2)]
+    beyond = [gather(n, -1, 2, 0) for n in range(3)]
+    cases = [*wrong, *beyond, *(gather(n, axis, 1) for n in range(3) for axis in range(3))]
+    failed, _ = run(cases, along_axis_0, asks_again=False)
+    assert [record.case for record in failed] == [case.id for case in wrong]
+    assert {record.diagnoses[0].mistake for record in failed} == {"negative_axis_is_0"}
 
 
 def test_an_optional_input_is_left_out_and_given() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck.diagnose.patterns import resemblance
+from opcheck.diagnose.patterns import _is_swapped, resemblance
 from opcheck.engine import Node
 from opcheck.model import Foreign, OpVersion, Tolerance
 from tests.diagnose.wrong import HARDMAX, SOFTMAX, node, wrong
@@ -161,3 +161,10 @@ def test_an_input_that_a_part_of_the_tensor_keeps_is_known() -> None:
     got = np.float32([0, 2, -3, -4, -5])
     words = "like the right values in a part, and like input X elsewhere"
     assert resemblance(wrong(relu, [got])) == words
+
+
+def test_the_parts_of_complex_inputs_are_not_dropped() -> None:
+    assert not _is_swapped(
+        np.complex64([1, 1 + 1j, 2]), np.float32([1, 2, 3]), np.float32([2, 1, 3])
+    )
+    assert _is_swapped(np.float32([1, 1, 2]), np.float32([1, 2, 3]), np.float32([2, 1, 3]))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from opcheck.diagnose import rules
-from opcheck.diagnose.rules import LIMIT, PLAIN, VALUE, Condition, Feature, rule
+from opcheck.diagnose.rules import LIMIT, PLAIN, VALUE, Condition, Feature, _of_tensor, rule
 from opcheck.dtypes import DTYPES
 from opcheck.model import OpVersion
 from opcheck.model.case import Fill, Given, Put, Rejected, TensorSpec
@@ -123,6 +123,34 @@ def test_a_property_of_a_single_question_may_be_chance() -> None:
     assert rules.necessary([DARK], FAILING, OTHERS, FAILING, [0] * 6 + [1] * 34) is None
 
 
+def test_the_only_integer_of_an_input_is_a_fact() -> None:
+    k = TensorSpec("k", DTYPES["int64"], (1,), Given(np.array([3])))
+    assert [*rules._only_integer(k)] == [3]
+    assert [*rules._only_integer(replace(k, dtype=DTYPES["float32"]))] == []
+    two = replace(k, shape=(2,), content=Given(np.array([3, 4])))
+    assert [*rules._only_integer(two)] == []
+
+
+def test_values_of_floats_are_facts_also_if_they_are_drawn(wording: Wording) -> None:
+    drawn = TensorSpec("X", DTYPES["float32"], (50,), Fill("uniform", (-1, 1)))
+    given = replace(drawn, shape=(2,), content=Given(np.array([0, 2.5])))
+    assert [*rules._of_floats(drawn), *rules._of_floats(given)] == wording
+    assert rules._of_floats(replace(drawn, shape=(1 << 13,))) == ()
+    assert rules._of_floats(replace(drawn, dtype=DTYPES["int32"])) == ()
+
+
+def test_a_fact_of_integers_and_floats_is_one() -> None:
+    x = CASE.inputs[0]
+    negative = replace(x, content=Given(np.full(x.shape, -1.0)))
+    cases = [
+        replace(CASE, inputs=(replace(spec, dtype=DTYPES[dtype]),))
+        for spec in (negative, replace(x, content=Given(np.full(x.shape, 1.0))))
+        for dtype in ("float32", "int32")
+    ]
+    (feature,) = [one for one in rules.features(cases) if one.text.endswith("negative value")]
+    assert (feature.rank, feature.holds) == (VALUE, bits(0, 1))
+
+
 def test_facts_of_integers_and_of_two_inputs(wording: Wording) -> None:
     int64 = DTYPES["int64"]
     drawn = TensorSpec("A", int64, (2, 3), Fill("integers", (-5, 4)))
@@ -132,6 +160,39 @@ def test_facts_of_integers_and_of_two_inputs(wording: Wording) -> None:
     assert [text for text, _, _ in (*rules._of_inputs(case), *rules._of_pairs(case))] == wording
     differing = {fact[0] for fact in rules._of_values(case)}
     assert sorted(differing - {fact[0] for fact in rules._of_values(plain)}) == wording
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "facts"),
+    [
+        ("string", "nan", set()),
+        ("complex64", 1 + 2j, set()),
+        ("complex64", complex(0, np.nan), {"has a NaN"}),
+        ("complex128", complex(np.inf, 0), {"has an infinity"}),
+        ("uint64", 2**64 - 1, set()),
+    ],
+)
+def test_only_numbers_that_are_put_have_a_nan_or_an_infinity(dtype, value, facts):
+    spec = TensorSpec("x", DTYPES[dtype], (3,), Fill("ones", ()), put=(Put((0,), value),))
+    assert {*_of_tensor(spec)} == {f"is {dtype}", "is fed", *facts}
+
+
+def test_an_input_that_is_an_attribute_in_another_version_is_the_same_fact() -> None:
+    int64 = DTYPES["int64"]
+    pads = TensorSpec("pads", int64, (2,), Given(np.array([-1, 0])))
+    vector = replace(CASE.inputs[0], shape=(3,))
+    as_attribute = replace(
+        CASE, op=OpVersion("", "Pad", 2), attrs={"pads": (-1, 0)}, inputs=(vector,)
+    )
+    as_input = replace(CASE, op=OpVersion("", "Pad", 13), attrs={}, inputs=(vector, pads))
+    facts = {text for text, _, _ in rules._of_values(as_input)}
+    assert facts == {text for text, _, _ in rules._of_values(as_attribute)}
+    # An axis is one in any operator; a number is not a list.
+    axis = replace(pads, name="axis", shape=(), content=Given(np.array(-1)))
+    of_input = replace(CASE, op=OpVersion("", "CumSum", 14), attrs={}, inputs=(vector, axis))
+    of_attribute = replace(CASE, attrs={"axis": -1}, inputs=(vector,))
+    facts = {text for text, _, _ in rules._of_values(of_input)}
+    assert facts == {text for text, _, _ in rules._of_values(of_attribute)}
 
 
 def test_where_everything_fails_there_is_no_condition() -> None:
@@ -164,7 +225,7 @@ def test_of_facts_that_hold_of_the_same_cases_the_likeliest_is_kept() -> None:
 def test_all_facts_of_some_cases(snapshot: Any) -> None:
     float32, int64 = DTYPES["float32"], DTYPES["int64"]
     given = Given(np.array([[1.0, np.nan, np.inf]]))
-    x = TensorSpec("X", float32, (2, 1, 0, 7), Fill("ramp", ()), (Put((0,), -np.inf),), True)
+    x = TensorSpec("X", float32, (2, 1, 0, 7), Fill("arange", (1, 1)), (Put((0,), -np.inf),), True)
     inputs = (x, TensorSpec("W", float32, (1, 3), given), TensorSpec("N", int64, (), given))
     lists = {"axes": (1, -1), "kernel_shape": (3, 0), "scales": (-0.5, 0.5), "empty": ()}
     single = {"axis": -2, "alpha": -0.5, "mode": "edge", "to": 1 << 31, "low": -1 - (1 << 31)}

@@ -284,7 +284,7 @@ def astype(x: Bounded | Truth, dtype: Any, *, computes: bool = False) -> Any:
     return _to_float(x, kind, _arithmetic_after_cast(x.arithmetic, kind, computes))
 
 
-def _of_truth(x: Truth, dtype: np.dtype[Any], *, computes: bool) -> Any:
+def _of_truth(x: Truth, dtype: np.dtype[Any], *, computes: bool) -> Truth | Indices | Bounded:
     """Return a `Truth` in another type: itself, `Indices` of 0 and 1, or numbers with errors.
 
     These are for booleans, integers, and floats. Raises TypeError for another type, and for floats
@@ -296,10 +296,11 @@ def _of_truth(x: Truth, dtype: np.dtype[Any], *, computes: bool) -> Any:
         both = np.stack([x.v, x.v ^ x.unsure], axis=-1)
         return Indices(x.v.astype(dtype), both.astype(dtype))
     zero, one = map(lifted, np.array([0, 1], dtype))
-    return astype(where(x, one, zero), dtype, computes=computes)
+    number: Bounded = astype(where(x, one, zero), dtype, computes=computes)
+    return number
 
 
-def _to_boolean(x: Bounded) -> Any:
+def _to_boolean(x: Bounded) -> Truth | Mask:
     """Return x ≠ 0, unsure where an error reaches 0, and of lost integers, which may be any.
 
     True of NaN; a lost float counts by its value and error. Plain booleans if all are sure, else a
@@ -341,7 +342,7 @@ def _to_float(x: Bounded, dtype: dtypes.DType, arithmetic: Arithmetic) -> Bounde
         x = _with_errors_for_lost(x, x.lost > 0)
     if x.dtype == dtype.numpy:
         return replace(x, arithmetic=arithmetic, nonnegative=False)
-    v = arrays.as_values(x.v, arrays.VALUES()[arithmetic.values])
+    v = arrays.as_values(x.v, arrays.value_dtypes()[arithmetic.values])
     own = dtypes.of(np.empty(0, x.dtype))
     rounds = own is None or own.kind != "float" or grid(dtype).u > grid(own).u
     if x.exact and not rounds:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from opcheck import opset
-from opcheck.diagnose.flips import Flip, in_words, is_plain, may_be_changed
+from opcheck.diagnose.flips import Flip, in_words, is_plain, may_be_changed, single_number
 from opcheck.model import Case, Computed
 from opcheck.model.case import AttrValue, TensorSpec, Typed
 
@@ -45,7 +45,8 @@ def transplanted(failing: Case, cured: Case, passing: Case) -> Flip | None:
             words.append(f"without input {name}")
         else:
             inputs[name] = spec
-            words.append(f"with input {name} {_AS_IT_IS}")
+            number = single_number(spec)
+            words.append(f"with input {name} {_AS_IT_IS if number is None else number}")
     slots = _slots(failing, passing, inputs)
     changed = replace(
         passing,

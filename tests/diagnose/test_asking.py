@@ -327,6 +327,24 @@ CLIP = replace(
 )
 
 
+def test_an_input_that_is_one_number_gets_others_that_are_seen() -> None:
+    other = replace(CLIP.inputs[1], content=Given(np.array(3.0)))
+    alike = [CLIP, replace(CLIP, inputs=(CLIP.inputs[0], other))]
+    by_text = {flip.text: flip.case for flip in flips(CLIP, alike)}
+    content = by_text["with input max 3.0"].inputs[1].content
+    assert isinstance(content, Given)
+    assert content.values.tolist() == 3.0
+
+
+def test_floats_are_asked_again_without_negative_values() -> None:
+    given = Given(np.array([-1.0, 2.0]))
+    for content, other in ((Fill("uniform", (-2, 3)), (0, 3)), (given, [1, 2])):
+        case = replace(POOL, inputs=(replace(POOL.inputs[0], content=content),))
+        by_text = {flip.text: flip.case.inputs[0].content for flip in flips(case, [case])}
+        changed = by_text["without negative values in X"]
+        assert other == (changed.args if isinstance(changed, Fill) else changed.values.tolist())
+
+
 def gather(number: int, axis: int, *indices: int) -> Case:
     """A Gather from [2, 3, 4 + number] at other indices."""
     content = Fill("uniform", (-1, 1))

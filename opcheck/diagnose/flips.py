@@ -241,7 +241,7 @@ def _of_kernels(case: Case) -> Iterator[_Change]:
     for size in _KERNELS:
         other: TensorSpec | None = weights
         for axis in axes:
-            other = other and _with_length(other, axis, size)
+            other = other and with_length(other, axis, size)
         if other is None or other.shape == weights.shape:
             continue
         fields = _with_input(case, 1, other)
@@ -357,7 +357,7 @@ def _of_lengths(case: Case) -> Iterator[_Change]:
             if length >= _LONG:
                 lengths.append(length // 2)
             for other in lengths:
-                changed = _with_length(spec, axis, other)
+                changed = with_length(spec, axis, other)
                 if changed is None:
                     continue
                 text = f"with axis {axis} of {spec.name} of length {other}"
@@ -382,11 +382,11 @@ def _all_with_length(
 
     if sum(map(has_it, inputs)) <= 1:
         return None
-    changed = [_with_length(spec, axis, other) if has_it(spec) else spec for spec in inputs]
+    changed = [with_length(spec, axis, other) if has_it(spec) else spec for spec in inputs]
     return None if None in changed else tuple(map(not_none, changed))
 
 
-def _with_length(spec: TensorSpec, axis: int, length: int) -> TensorSpec | None:
+def with_length(spec: TensorSpec, axis: int, length: int) -> TensorSpec | None:
     """Return an input with another length of an axis; None if its values are read from a file.
 
     Values that are written out are repeated, or cut off; those put at single places stay if the

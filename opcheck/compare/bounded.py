@@ -315,7 +315,7 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
     error is finite and no poorer arithmetic's; NaN for NaN, the same infinity, and anything for an
     infinity or NaN that is unknown. NaN and other infinities are right for a finite value only if
     the element is lost: an intermediate result may have left the range. Numbers outside of the
-    operator's range are wrong. `got` is as `judge` takes it.
+    operator's range are wrong. `got` has the shape of `want.values` and native byte order.
 
     Raises what the formula raises where the tier is evaluated for the first time, such as
     NotSupported beyond a budget.
@@ -359,7 +359,8 @@ def _is_excused(want: Want, got: Array, dtype: DType, tier: Tier, slack: Floats)
 
     An infinity is excused only if that error is finite, in a whole model no larger than the value;
     by a tier with a remark, unless it is ranged, only if the value itself rounds to one. Such a
-    tier excuses what overflows in it only as far as its roundings explain it. Raises as `judge`.
+    tier excuses what overflows in it only as far as its roundings explain it. Raises what the
+    formula raises where the tier is evaluated without limits for the first time.
     """
     y = want.values
     is_finite = np.isfinite(elements.wide(got))
@@ -390,8 +391,8 @@ def _fits_without_limits(want: Want, got: Array, dtype: DType, tier: Tier) -> Ma
     """Mask elements that the tier's roundings alone explain, without overflow and flushing.
 
     In some orders of a long product partial ones overflow in float16; an implementation that keeps
-    to another order is no worse than that arithmetic. Raises as `judge`, as it evaluates one more
-    tier.
+    to another order is no worse than that arithmetic. Raises what the formula raises where the tier
+    without limits is evaluated for the first time.
     """
     room = want.expected.room(tier.without_limits())
     return _is_between(want, got, dtype, _slacks(want.values, room.own, room))
@@ -414,7 +415,8 @@ def _out_of_range(want: Want, actual: Floats, room: Room, tier: Tier) -> Mask:
 
     They are lost in the tier and came as 0, infinite or NaN, if the tier is `ranged`; as infinite
     or NaN, if an expected or declared arithmetic flushes; in other tiers there are none. `actual`
-    is in float64. A number outside of the operator's own range is not explained. Raises as `judge`.
+    is in float64. A number outside of the operator's own range is not explained. Raises what the
+    formula raises where a tier is evaluated for the first time.
     """
     beyond = elements.outside(actual, want.low, want.high) & ~np.isnan(actual)
     if tier.ranged:
@@ -649,9 +651,10 @@ def scattering_as_declared(want: Want, got: Array, tier: Tier) -> Scattering | N
     """Return how errors on random data scatter, by the arithmetic of a tier that is declared.
 
     The message says how many times as far they do, if that is more than DECLARED_SCATTER, else "".
-    `want`, which is not of a whole model, and `got` are as for `scattering`. None if the tier has
-    no deviation to compare with, or for fewer than 100 elements that count. A formula that raises
-    NotSupported has none; its other errors are raised.
+    `want` has a bound and is not of a whole model; `got` has the shape of its values, and
+    infinities and NaN do not count. None if the tier has no deviation to compare with, or for fewer
+    than 100 elements that count. A formula that raises NotSupported has none; its other errors are
+    raised.
     """
     with np.errstate(all="ignore"):
         error = _errors(want, elements.wide(got))
@@ -718,7 +721,7 @@ def scatters_independently(want: Want) -> bool:
     """Return True if on the data of `want` honest orders of computing scatter as the theory says.
 
     Those are the plain answer, sums one by one in both directions, and functions that are off to
-    either side, by `other_orders`. The theory takes roundings for independent, which those of equal
+    either side. The theory takes roundings for independent, which those of equal
     or periodic terms are not. False too if a formula raises NotSupported, as beyond a budget, or if
     an order gives a scatter of NaN. An order with too few elements counts as scattering well.
     Raises what else the node's formula raises.
@@ -831,7 +834,9 @@ def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None
     100 must count, except of a whole model, where one is enough. Infinities, NaN and elements so
     small that they may be flushed do not count, in whole models only expected infinities and NaN.
     The ratio is 1, and the only one, if the last rounding alone explains the errors and there is no
-    `cut`. `want`, `got`, `cut`, `part` and what is raised are as in `scatter`.
+    `cut`: the unit roundoff of numbers to which inputs were rounded, 0 for none. `part` masks the
+    elements that count, None for all. `want` has a bound. A formulation that raises NotSupported is
+    left out; other errors of a formula are raised.
     """
     bound = want.expected
     y = want.values

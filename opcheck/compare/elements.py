@@ -276,8 +276,8 @@ class ElementTolerance(NamedTuple):
         A share is the error as a part of the allowed one, above 1 for a wrong element: 0 for a
         right answer, an infinity where no error is allowed. NaN is right for NaN alone, an infinity
         for the same one; NaN, infinities and numbers outside of the operator's range, which complex
-        ones do not have, are wrong for a finite number. Floats of 16 bits or more, integers and
-        other dtypes have rules of their own: see `_float_shares` and those after it.
+        ones do not have, are wrong for a finite number. Under a tolerance in ULP, integers and
+        dtypes without ULP must be equal; an rtol and an atol allow all numbers an error.
 
         `wanted` may be float64 for a floating dtype, and is rounded to it once. The distance is
         `UNORDERED` if one of a pair is NaN. Raises ValueError for a wanted float64 that an integer

@@ -37,10 +37,10 @@ from opcheck.model.result import Comparison, ComparisonProblem, Failure, Mismatc
 from opcheck.numbers.arithmetic import expected
 
 Comparisons: TypeAlias = tuple[Comparison, ...]
-#: What a node is to give, and what it gives.
+#: What is expected of each output of a node, and what a backend returned.
 Wants: TypeAlias = Sequence[Want]
 Outputs: TypeAlias = Sequence[Array | Foreign]
-#: The poorer arithmetic that a backend declares.
+#: Names of 16-bit types in which a backend says that it computes: it gets no warning for them.
 Names: TypeAlias = Collection[str]
 #: Returns elements' places in the flat array with their shares, in one shape.
 Shares: TypeAlias = Callable[[], Iterable[tuple[Places, Floats]]]
@@ -447,8 +447,9 @@ def _by_bound(
     The problem is, in this order, "values" if no tier (an arithmetic that is allowed) fits;
     "undecided" if more than half of the elements are unjudged; "values" if a model scatters as
     nothing explains; "precision" for a tier or a scatter that needs a remark; and None otherwise.
-    Arguments are those of `_decided`. What is computed for the first time raises what the
-    operator's formula raises, such as NotSupported beyond a budget.
+    `want` has a bound and float64 values; `like` is an input to show, or None; `declared` are the
+    names of 16-bit types that the backend declares. What is computed for the first time raises what
+    the operator's formula raises, such as NotSupported beyond a budget.
     """
     decision = bounded.examine(want, got, dtype, declared)
     tier = decision.tier

@@ -230,7 +230,8 @@ def _of_kernels(case: Case) -> Iterator[_Change]:
     """Yield other sizes of a kernel of weights, in the input and where an attribute repeats it.
 
     They are 1, 2 and 3 along each spatial axis. Nothing is yielded for operators without weights,
-    and a size is left out that the input has or cannot get: see `_with_length`.
+    and a size is left out that the input has, or cannot get as its values are of a file, it would
+    be too large, or they are empty or broadcast.
     """
     if case.op.name not in WEIGHTED or len(case.inputs) <= 1:
         return
@@ -306,7 +307,8 @@ def _of_lengths(case: Case) -> Iterator[_Change]:
     """Yield changes of the length of one axis in one input; of the first, also in all alike.
 
     Each of the first four axes of an input becomes longer, about twice and 8 times, and, from 4 on,
-    half as long. A length that an input cannot get is left out: see `_with_length`.
+    half as long. A length is left out that an input cannot get, as its values are of a file, it
+    would be too large, or they are empty or broadcast.
     """
     for place, spec in enumerate(case.inputs):
         for axis, length in enumerate(spec.shape[:_AXES]):
@@ -329,7 +331,8 @@ def _all_with_length(
 ) -> tuple[TensorSpec, ...] | None:
     """Return the inputs with another length of an axis, in each whose axis has this `length`.
 
-    None if that is one input only, or if one cannot get that length: see `_with_length`.
+    None if that is one input only, or if one cannot get the `other` length, as its values are of a
+    file, it would be too large, or they are empty or broadcast.
     """
 
     def has_it(spec: TensorSpec) -> bool:

@@ -74,7 +74,8 @@ def _is_far_in_plain_arithmetic(mutant: Mutant, evidence: Evidence) -> bool:
     Far off means that rounding cannot make the backend's answer of it. True, too, if it gives
     another kind of answer, or the right one. False for illegal nodes and numbers drawn at random.
     Adds the mutant to `evidence.distant` if no poorer arithmetic explains the distance of any
-    output. Raises as `reproduces` does.
+    output. Raises what the mutant raises, but for what counts as a refusal, and what a bound raises
+    that is computed for the first time.
     """
     if not evidence.node.is_legal or evidence.node.draws:
         return False

@@ -161,10 +161,10 @@ class CaseEvaluation:
         """Outputs that are right for the other data, a tuple for each answer that the text admits.
 
         They are the oracle's if it was asked, else the engine's; refusals are left out, so that the
-        outer tuple may be empty. None if neither answers: no oracle and no formula, a refusal, a
-        contradiction, or too large a model. Raises ValueError if the case's data cannot be made,
-        MemoryError if they do not fit into memory, UsageError if a file of a model's weights has
-        changed.
+        outer tuple may be empty. None if neither answers: without an oracle and a formula, if the
+        oracle refuses these data or the text forbids the node on them, and for too large a model.
+        Raises ValueError if the case's data cannot be made, MemoryError if they do not fit into
+        memory, UsageError if a file of a model's weights has changed.
         """
         case = self.case
         question = self.question
@@ -430,9 +430,9 @@ class CaseEvaluation:
     def _why_nothing_is_judged(self, judgement: verdict.Judgement) -> str:
         """Describe why a judgement shows nothing about the backend, or "" if it does.
 
-        It shows nothing for a pass of a model whose outputs have no element or number, for a model
-        that contradicts itself and is refused or declared otherwise, and for a whole model with a
-        bad case: then the case is *unsupported* by opcheck.
+        Then the case is *unsupported* by opcheck. It is so for a pass of a model whose outputs have
+        no element or number, for a model that contradicts itself and is refused, or whose outputs
+        the backend declares otherwise, and for a whole model with a bad case.
         """
         if judgement.verdict is Verdict.PASS:
             degenerate = self._degenerate_reason()
@@ -540,8 +540,8 @@ class CaseEvaluation:
     def _degenerate_reason(self) -> str:
         """Describe why a right answer to a model shows nothing; "" if it shows something.
 
-        No output has an element, or all elements are NaN. "" for a case that is not a whole model.
-        Raises what `accepted_answers` raises, which was computed before.
+        No output has an element, or all elements are NaN. "" for a case that is not a model, or
+        whose answer is stated. Raises what `accepted_answers` raises, which was computed before.
         """
         if not self.is_computed_model:
             return ""

@@ -16,7 +16,7 @@ from opcheck.engine.node import Node, attributes_for
 from opcheck.engine.operators import find
 from opcheck.model import OpVersion
 from opcheck.numbers.arithmetic import FLOAT32, FLOAT64, Arithmetic, narrow, stored
-from opcheck.numbers.bounded import VALUES, Bounded, Common, bounded, reductions
+from opcheck.numbers.bounded import Bounded, Common, bounded, reductions, value_dtypes
 from opcheck.numbers.bounded.choice import Indices
 from opcheck.numbers.faulty import Faulty
 from tests.bounds import arithmetic as ar
@@ -278,7 +278,7 @@ def test_a_quotient_by_what_may_be_nothing_is_never_nothing() -> None:
     assert 0.9 < common.down.item() < 1.2
 
 
-@pytest.mark.parametrize("values", range(len(VALUES())))
+@pytest.mark.parametrize("values", range(len(value_dtypes())))
 @pytest.mark.parametrize("name", ["bfloat16", "float8e5m2", "float16", "float64"])
 def test_numbers_that_are_known_are_a_plain_array_of_their_type(name: str, values: int) -> None:
     array = np.array([1.0, -0.5, 3.0], DTYPES[name].numpy)
@@ -453,7 +453,7 @@ def test_sums_of_tensors_without_elements_do_not_scatter(
     assert not reduced.variance().any()
 
 
-@pytest.mark.parametrize("values", range(len(VALUES())))
+@pytest.mark.parametrize("values", range(len(value_dtypes())))
 def test_the_variance_of_a_share_of_a_sum_is_a_float_whatever_the_values_are(values: int) -> None:
     arithmetic = replace(FLOAT32, scatters=True, values=values)
     x = np.float32([[1.1, -2.3, 3.7]])

@@ -58,8 +58,9 @@ _ErrorRule: TypeAlias = Callable[[_Function, Bounded, Reals, Floats], tuple[Boun
 def exp(x: Bounded) -> Bounded:
     """Return e^x. An error of the argument is a relative one of the result: e^(x+t) = e^x·e^t.
 
-    It is 0 of −∞, ∞ of ∞ and where e^x is beyond the values' own type (`VALUES`). An absolute error
-    that arguments have in common becomes a relative one in common. Results are never negative.
+    It is 0 of −∞, ∞ of ∞ and where e^x is beyond the values' own type (`value_dtypes()`). An
+    absolute error that arguments have in common becomes a relative one in common. Results are never
+    negative.
     """
     accuracy = x.arithmetic.accuracy("exp")
     function = real_function("exp")
@@ -101,7 +102,7 @@ def sqrt(x: Bounded) -> Bounded:
         function: _Function, old: Bounded, v: Reals, e: Floats
     ) -> tuple[Bound, Lost | None]:
         """Return the error of v = √(x ± e), and the lost elements: an `_ErrorRule`."""
-        return _error_of_interval(function, old, v, arrays.reach(old.v, e), least=least)
+        return _error_of_interval(function, old, v, arrays.errors_around(old.v, e), least=least)
 
     return result(
         v,
@@ -125,7 +126,7 @@ def log(x: Bounded) -> Bounded:
 
 
 def expm1(x: Bounded) -> Bounded:
-    """Return e^x − 1; −1 of −∞, and ∞ where e^x is beyond the values' own type (`VALUES`)."""
+    """Return e^x − 1; −1 of −∞, and ∞ where e^x is beyond the dtype of the values."""
     return _rising("expm1", x)
 
 
@@ -306,7 +307,7 @@ def _error_of_rising(
     is lost too where its argument is, unless the function of an infinity is finite. None for no
     lost element.
     """
-    return _error_of_interval(function, x, v, arrays.reach(x.v, e))
+    return _error_of_interval(function, x, v, arrays.errors_around(x.v, e))
 
 
 def _error_by_slope_1(
@@ -358,7 +359,7 @@ def _error_of_tan(
     tangent falls from one to the other, and may be if e is 1.5 or more. There an element is lost,
     and its error infinite. None for no lost element.
     """
-    e = arrays.reach(x.v, e)
+    e = arrays.errors_around(x.v, e)
     error, lost = _error_of_interval(function, x, v, e)
     falls = function(x.v + e) < function(x.v - e)
     has_pole = np.asarray(falls | (e >= _HALF_OF_PERIOD), np.bool_)
@@ -540,14 +541,14 @@ def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, Lost | N
     between them. None for no lost element.
     """
     power = real_function("pow")
-    x_error = np.zeros(()) if x.e is None else arrays.reach(x.v, x.e)
+    x_error = np.zeros(()) if x.e is None else arrays.errors_around(x.v, x.e)
     low = x.v - x_error
     high = x.v + x_error
     if x.never_negative():
         low = np.where((x.v >= 0) & (low < 0), low * 0, low)
     exponents = [p.v]
     if p.e is not None:
-        p_error = arrays.reach(p.v, p.e)
+        p_error = arrays.errors_around(p.v, p.e)
         exponents = [p.v - p_error, p.v + p_error]
     corners = [power(base, exponent) for base in (low, high) for exponent in exponents]
     spread = np.max([magnitude_of(corner - v) for corner in corners], axis=0)

@@ -342,7 +342,7 @@ def _to_float(x: Bounded, dtype: dtypes.DType, arithmetic: Arithmetic) -> Bounde
         x = _with_errors_for_lost(x, x.lost > 0)
     if x.dtype == dtype.numpy:
         return replace(x, arithmetic=arithmetic, nonnegative=False)
-    v = arrays.as_values(x.v, arrays.VALUES()[arithmetic.values])
+    v = arrays.as_values(x.v, arrays.value_dtypes()[arithmetic.values])
     own = dtypes.of(np.empty(0, x.dtype))
     rounds = own is None or own.kind != "float" or grid(dtype).u > grid(own).u
     if x.exact and not rounds:

@@ -60,6 +60,8 @@ _SHOWN = 60
 _SHOWN_EXCEPTION = 160
 #: So many exact conditions may share the failures of a kind, each with less than half of them.
 _MOST_CONDITIONS = 3
+#: Mutants whose values any mistake may have; where they are given says more.
+_SHOW_LITTLE = frozenset({"zeros", "nan_everywhere"})
 #: A mutant that explains so many questions is no chance.
 _ENOUGH = 6
 #: A mutant that answers fewer questions than FEWEST must explain one in so many of those that fail.
@@ -316,8 +318,9 @@ class _OperatorFailures:
         for group in by_failure.values():
             self._cover(group, standing, with_rules=False)
             self._choose_one_property_for_all(group, beside_mutants=False)
-            for alike in self._with_one_exception(group):
-                self._choose_mutants_under_conditions(alike)
+            # An exception has no values: what refuses under a condition is the condition.
+            if group[0].record.failure != "raised":
+                self._choose_mutants_under_conditions(group)
             self._choose_one_property_for_all(group, beside_mutants=True)
         # 5. Rules, for one message before those for several.
         for group in (*by_message.values(), *by_failure.values()):
@@ -499,16 +502,6 @@ class _OperatorFailures:
             self.fitting[result.case.id].update(fits)
             self.uncontradicted[result.case.id] = self._uncontradicted(result)
 
-    def _with_one_exception(
-        self, group: Sequence[DiagnosedResult]
-    ) -> Iterator[list[DiagnosedResult]]:
-        """Yield parts of a group of one kind: exceptions with equal messages, or all others."""
-        by_exception: dict[str, list[DiagnosedResult]] = defaultdict(list)
-        for result in group:
-            is_raised = result.record.failure == "raised"
-            by_exception[result.message if is_raised else ""].append(result)
-        yield from by_exception.values()
-
     def _choose_one_property_for_all(
         self, group: Sequence[DiagnosedResult], *, beside_mutants: bool
     ) -> None:
@@ -518,16 +511,17 @@ class _OperatorFailures:
         which no other case meets, is chosen if it has no limit on a size and mutants fit less than
         half of these. If none is exact for all of them, it is a property of all that few others
         have. Nothing is chosen if a mutant fits all of them, unless `beside_mutants`: then passes
-        contradict it, under each condition. Nor is it for fewer than three, for accepted invalid
-        models, and if no other case is known. The group is not empty, and all of it fails in one
-        way.
+        contradict it, under each condition, and it is named with the property if its values show
+        anything. Nor is it for fewer than three, for accepted invalid models, and if no other case
+        is known. The group is not empty, and all of it fails in one way.
         """
         left = self._without_cause(group)
         is_accepted = group[0].record.failure == "accepted"
         if is_accepted or len(left) < FEWEST or not self._others(left, group):
             return
         fitting = [{*self.fitting[result.case.id]} for result in left]
-        if set.intersection(*fitting) and not beside_mutants:
+        of_all = set.intersection(*fitting)
+        if of_all and not beside_mutants:
             return
         self._ask_about(left, group)
         exact = self._condition(left, self._others(left, group), group)
@@ -539,9 +533,16 @@ class _OperatorFailures:
             condition = simple or exact
         else:
             return
-        if condition:
+        if condition is None:
+            return
+        telling = [one for one in self.fitting[left[0].case.id] if one in of_all - _SHOW_LITTLE]
+        if telling:
+            text = as_diagnosis(self.fitting[left[0].case.id][telling[0]]).text
+            diagnosis = self._diagnosis(telling[0], f"{text},{_where(condition)}", condition)
+        else:
             way = self._way(left, self._shared_message(group))
-            self._choose(self._diagnosis(None, f"{way}{_where(condition)}", condition), left)
+            diagnosis = self._diagnosis(None, f"{way}{_where(condition)}", condition)
+        self._choose(diagnosis, left)
 
     def _property_of_all(
         self, left: Sequence[DiagnosedResult], group: Sequence[DiagnosedResult]
@@ -599,8 +600,9 @@ class _OperatorFailures:
         For each mutant that fits failures without a cause, the most frequent first, a condition is
         sought that at least three of them meet, and no pass that contradicts the mutant. Those that
         meet it get the mutant as their cause, in `self.chosen`. If no pass contradicts it, all of
-        three or more do. A derived mutant must fit three different questions, others as many or a
-        quarter of those without a cause. Without time, these failures are noted in
+        three or more do. Without a condition, few passes may contradict it: see `_are_exceptions`.
+        A derived mutant must fit three different questions, others as many or a quarter of those
+        without a cause. Without time, these failures are noted in
         `suspects.untried`, and nothing more is chosen.
         """
         by_mutant: dict[str, list[DiagnosedResult]] = defaultdict(list)
@@ -640,6 +642,36 @@ class _OperatorFailures:
                     text += f", where {condition.text}"
                 diagnosis = Diagnosis(name, text, condition.counts)
                 self._choose_mutant(diagnosis, self._under(condition, results))
+            elif self._are_exceptions(contradicting, results):
+                counts = self._counts_with_exceptions(contradicting, results, group)
+                diagnosis = Diagnosis(name, as_diagnosis(mutant).text, counts)
+                self._choose_mutant(diagnosis, results)
+
+    def _are_exceptions(
+        self, contradicting: Iterable[Case], explained: Sequence[DiagnosedResult]
+    ) -> bool:
+        """Return True if passes that contradict a mutant are of few questions.
+
+        They are less than half of those that it explains, which are at least three.
+        """
+        numbers = {self.facts.questions[self.facts.number(case)] for case in contradicting}
+        questions = len(self._questions_of(explained))
+        return questions >= FEWEST and 2 * len(numbers) < questions
+
+    def _counts_with_exceptions(
+        self,
+        contradicting: Sequence[Case],
+        explained: Sequence[DiagnosedResult],
+        group: Sequence[DiagnosedResult],
+    ) -> tuple[int, int, int, int]:
+        """Return the counts of a diagnosis of a mutant that `contradicting` passes contradict.
+
+        They are what it explains, that with these passes, the other failures of the group, and
+        those with the other passes.
+        """
+        others = self._others(explained, group).bit_count() - len(contradicting)
+        rest = len(group) - len(explained)
+        return len(explained), len(explained) + len(contradicting), rest, rest + max(0, others)
 
     def _condition_of_mutant(
         self, results: Sequence[DiagnosedResult], contradicting: Iterable[Case]

@@ -6,7 +6,7 @@ A rule holds for failing cases and for no others. Sets of cases are integers: bi
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
-from itertools import combinations
+from itertools import chain, combinations
 from math import comb, prod
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
@@ -16,6 +16,7 @@ import numpy as np
 from opcheck import opset
 from opcheck.analysis import without_numbers
 from opcheck.diagnose.flips import WEIGHTED
+from opcheck.dtypes import DType
 from opcheck.model import Case, OpVersion
 from opcheck.model.case import Fill, Given, Rejected, TensorSpec
 
@@ -169,7 +170,7 @@ def _of_inputs(case: Case) -> Iterator[_Fact]:
     for spec in case.inputs:
         label = "the input" if len(case.inputs) == 1 else f"input {spec.name}"
         shape = spec.shape
-        for fact in _of_tensor(spec):
+        for fact in chain(_of_dtype(spec.dtype), _of_tensor(spec)):
             yield f"{label} {fact}", PLAIN, None
         for fact, rank in _of_integers(spec):
             yield f"{label} {fact}", rank, None
@@ -189,16 +190,27 @@ def _of_outputs(case: Case) -> Iterator[_Fact]:
     for spec in case.outputs:
         if spec.dtype:
             label = "the output" if len(case.outputs) == 1 else f"output {spec.name}"
-            yield f"{label} is {spec.dtype}", PLAIN, None
+            for fact in _of_dtype(spec.dtype):
+                yield f"{label} {fact}", PLAIN, None
+
+
+def _of_dtype(dtype: DType) -> Iterator[str]:
+    """Yield the type of a tensor, its width and its kind, in words that follow the name."""
+    yield f"is {dtype}"
+    if dtype.bits:
+        yield f"is of {dtype.bits} bits"
+    if dtype.kind == "int":
+        yield "is unsigned" if dtype.name.startswith("u") else "is a signed integer"
+    elif dtype.kind == "float":
+        yield "is floating"
 
 
 def _of_tensor(spec: TensorSpec) -> Iterator[str]:
     """Yield facts about one input, in words that follow its name.
 
-    Its type, whether it is a constant or fed, axes of length 0 and 1, and NaN and infinities among
-    the values that the case states; what is drawn has none but those put in.
+    Whether it is a constant or fed, axes of length 0 and 1, and NaN and infinities among the values
+    that the case states; what is drawn has none but those put in.
     """
-    yield f"is {spec.dtype}"
     yield "is a constant" if spec.initializer else "is fed"
     for length in (0, 1):
         if length in spec.shape:
@@ -277,8 +289,8 @@ def _of_pairs(case: Case) -> Iterator[_Fact]:
 def _of_values(case: Case) -> Iterator[_Fact]:
     """Yield facts about the values of attributes, other than tensors.
 
-    A fact has words, a rank by how likely it is a cause, and a size or None. The first input's
-    sizes count next to attributes that are axes.
+    A fact has words, a rank by how likely it is a cause, and a size or None. Those of axes are
+    about the first input.
     """
     for name, value in case.attrs.items():
         if isinstance(value, np.ndarray):
@@ -295,8 +307,24 @@ def _of_values(case: Case) -> Iterator[_Fact]:
             yield f"`{name}`", VALUE, integers[0]
         if name == "pads":
             yield from _of_pads(integers)
-        if case.inputs and name.lower() in ("axis", "axes"):
-            yield from _of_axes(name, integers, case.inputs[0].shape)
+    yield from _of_defaults(case)
+
+
+def _of_defaults(case: Case) -> Iterator[_Fact]:
+    """Yield facts about attributes that hold for a stated value, and for the same one by default.
+
+    They are that an attribute is its default, and what an axis is of the first input.
+    """
+    schema = opset.versions(case.op.domain, case.op.name).get(case.op.since)
+    defaults = {one.name: one.default for one in schema.attributes.values()} if schema else {}
+    for name, value in {**defaults, **case.attrs}.items():
+        default = defaults.get(name)
+        if isinstance(default, int | float | str) and value == default:
+            yield f"`{name}` is {default} or left out", VALUE, None
+        if case.inputs and name.lower() in ("axis", "axes") and value is not None:
+            values = value if isinstance(value, tuple) else (value,)
+            axes = [axis for axis in values if isinstance(axis, int)]
+            yield from _of_axes(name, axes, case.inputs[0].shape)
 
 
 def _of_pads(pads: Sequence[int]) -> Iterator[_Fact]:
@@ -361,6 +389,8 @@ def _of_axes(name: str, axes: Sequence[int], shape: Sequence[int]) -> Iterator[_
         yield f"`{name}` is out of range", PLAIN, None
         return
     places = [axis % rank for axis in axes]
+    if len(places) == 1:
+        yield f"`{name}` from the front", VALUE, places[0]
     if places == [rank - 1]:
         yield f"`{name}` is the last axis", VALUE, None
     for where, part in {

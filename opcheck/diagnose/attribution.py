@@ -6,7 +6,7 @@ facts that their cases share and others do not, which `rules` finds.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -533,16 +533,28 @@ class _OperatorFailures:
             condition = simple or exact
         else:
             return
-        if condition is None:
-            return
-        telling = [one for one in self.fitting[left[0].case.id] if one in of_all - _SHOW_LITTLE]
+        if condition:
+            self._choose(self._of_property(condition, left, group, of_all), left)
+
+    def _of_property(
+        self,
+        condition: Condition,
+        left: Sequence[DiagnosedResult],
+        group: Sequence[DiagnosedResult],
+        of_all: Set[str],
+    ) -> Diagnosis:
+        """Return the diagnosis of a property of all failures left of a group.
+
+        It has the first of the mutants that fit all of them, whose names are `of_all`, unless
+        their values show little.
+        """
+        fitting = self.fitting[left[0].case.id]
+        telling = next((name for name in fitting if name in of_all - _SHOW_LITTLE), None)
         if telling:
-            text = as_diagnosis(self.fitting[left[0].case.id][telling[0]]).text
-            diagnosis = self._diagnosis(telling[0], f"{text},{_where(condition)}", condition)
+            text = f"{as_diagnosis(fitting[telling]).text},{_where(condition)}"
         else:
-            way = self._way(left, self._shared_message(group))
-            diagnosis = self._diagnosis(None, f"{way}{_where(condition)}", condition)
-        self._choose(diagnosis, left)
+            text = f"{self._way(left, self._shared_message(group))}{_where(condition)}"
+        return self._diagnosis(telling, text, condition)
 
     def _property_of_all(
         self, left: Sequence[DiagnosedResult], group: Sequence[DiagnosedResult]
@@ -602,8 +614,8 @@ class _OperatorFailures:
         meet it get the mutant as their cause, in `self.chosen`. If no pass contradicts it, all of
         three or more do. Without a condition, few passes may contradict it: see `_are_exceptions`.
         A derived mutant must fit three different questions, others as many or a quarter of those
-        without a cause. Without time, these failures are noted in
-        `suspects.untried`, and nothing more is chosen.
+        without a cause. Without time, these failures are noted in `suspects.untried`, and nothing
+        more is chosen.
         """
         by_mutant: dict[str, list[DiagnosedResult]] = defaultdict(list)
         without_cause = self._without_cause(group)
@@ -618,12 +630,10 @@ class _OperatorFailures:
         of_legal = any(result.record.failure != "accepted" for result in group)
         for name in sorted(by_mutant, key=most_first):
             results = self._without_cause(by_mutant[name])
-            if not results:
+            if not results or self._may_fit_by_chance(results, without_cause):
                 continue
             mutant = self.fitting[results[0].case.id][name]
             if mutant.derived and len(self._questions_of(results)) < FEWEST:
-                continue
-            if self._may_fit_by_chance(results, without_cause):
                 continue
             try:
                 contradicting = [
@@ -634,18 +644,31 @@ class _OperatorFailures:
             except NoTimeLeft:
                 self.suspects.untried.update(result.case.id for result in results)
                 return
-            condition = self._condition_of_mutant(results, contradicting)
-            if condition:
-                text = as_diagnosis(mutant).text
-                # Without a condition, all of its kind failed alike.
-                if condition.text:
-                    text += f", where {condition.text}"
-                diagnosis = Diagnosis(name, text, condition.counts)
-                self._choose_mutant(diagnosis, self._under(condition, results))
-            elif self._are_exceptions(contradicting, results):
-                counts = self._counts_with_exceptions(contradicting, results, group)
-                diagnosis = Diagnosis(name, as_diagnosis(mutant).text, counts)
-                self._choose_mutant(diagnosis, results)
+            self._choose_under_condition(mutant, results, contradicting, group)
+
+    def _choose_under_condition(
+        self,
+        mutant: Mutant,
+        results: Sequence[DiagnosedResult],
+        contradicting: Sequence[Case],
+        group: Sequence[DiagnosedResult],
+    ) -> None:
+        """Choose a mutant for those of the results that it explains that meet a condition.
+
+        No pass that contradicts it meets the condition. If there is none, the mutant is chosen for
+        all of the results if few passes contradict it, and else for none.
+        """
+        condition = self._condition_of_mutant(results, contradicting)
+        text = as_diagnosis(mutant).text
+        if condition:
+            # Without a condition, all of its kind failed alike.
+            if condition.text:
+                text += f", where {condition.text}"
+            diagnosis = Diagnosis(mutant.name, text, condition.counts)
+            self._choose_mutant(diagnosis, self._under(condition, results))
+        elif self._are_exceptions(contradicting, results):
+            counts = self._counts_with_exceptions(contradicting, results, group)
+            self._choose_mutant(Diagnosis(mutant.name, text, counts), results)
 
     def _are_exceptions(
         self, contradicting: Iterable[Case], explained: Sequence[DiagnosedResult]

@@ -170,9 +170,9 @@ def _of_inputs(case: Case) -> Iterator[_Fact]:
     for spec in case.inputs:
         label = "the input" if len(case.inputs) == 1 else f"input {spec.name}"
         shape = spec.shape
-        for fact in chain(_of_dtype(spec.dtype), _of_tensor(spec)):
+        for fact in _of_tensor(spec):
             yield f"{label} {fact}", PLAIN, None
-        for fact, rank in _of_integers(spec):
+        for fact, rank in chain(_of_dtype(spec.dtype), _of_integers(spec)):
             yield f"{label} {fact}", rank, None
         if "kernel_shape" in case.attrs and spec is case.inputs[0]:
             yield "the number of spatial axes", PLAIN, max(0, len(shape) - _NOT_SPATIAL)
@@ -190,19 +190,22 @@ def _of_outputs(case: Case) -> Iterator[_Fact]:
     for spec in case.outputs:
         if spec.dtype:
             label = "the output" if len(case.outputs) == 1 else f"output {spec.name}"
-            for fact in _of_dtype(spec.dtype):
-                yield f"{label} {fact}", PLAIN, None
+            for fact, rank in _of_dtype(spec.dtype):
+                yield f"{label} {fact}", rank, None
 
 
-def _of_dtype(dtype: DType) -> Iterator[str]:
-    """Yield the type of a tensor, its width and its kind, in words that follow the name."""
-    yield f"is {dtype}"
+def _of_dtype(dtype: DType) -> Iterator[tuple[str, int]]:
+    """Yield the type of a tensor, its width and its kind, in words that follow the name.
+
+    With each comes its rank.
+    """
+    yield f"is {dtype}", PLAIN
     if dtype.bits:
-        yield f"is of {dtype.bits} bits"
+        yield f"is of {dtype.bits} bits", VALUE
     if dtype.kind == "int":
-        yield "is unsigned" if dtype.name.startswith("u") else "is a signed integer"
+        yield "is unsigned" if dtype.name.startswith("u") else "is a signed integer", VALUE
     elif dtype.kind == "float":
-        yield "is floating"
+        yield "is floating", VALUE
 
 
 def _of_tensor(spec: TensorSpec) -> Iterator[str]:

@@ -93,6 +93,15 @@ def test_an_input_behind_the_last_one_is_left_out(wording: Wording) -> None:
     assert fact == wording
 
 
+def test_an_axis_is_the_same_from_either_end_and_by_default() -> None:
+    hardmax = OpVersion("", "Hardmax", 13)
+    x = replace(CASE.inputs[0], shape=(2, 3), put=())
+    stated = ({}, {"axis": 1}, {"axis": -1}, {"axis": 0})
+    cases = [replace(CASE, op=hardmax, attrs=attrs, inputs=(x,)) for attrs in stated]
+    assert 0b0111 in {feature.holds for feature in rules.features(cases)}
+    assert 0b0101 in {feature.holds for feature in rules.features(cases)}
+
+
 def test_one_question_is_enough_for_a_fact_without_which_the_backend_passes() -> None:
     questions = [0] * 6 + [1] * 34
     assert rule([DARK], FAILING, OTHERS, FAILING, questions) is None

@@ -21,11 +21,14 @@ class ExplainOptions:
 def command(given: ExplainOptions) -> None:
     """Say what a name means that opcheck prints.
 
-    NAME is a case, a verdict, a way to fail, a mistake, a defect, a ruling, an operator, or some
-    words of a specification's sentence.
+    NAME is a case, a verdict, a way to fail, a mistake, a defect, a ruling, an operator, a level,
+    the label of a line, the head of a column, an exit code, or some words of a specification's
+    sentence.
 
     \b
     opcheck explain warn
+    opcheck explain self                     a column
+    opcheck explain 'exit 4'
     opcheck explain last_of_ties             a mistake, as the likely cause of a failure
     opcheck explain ORT-0002                 a defect of a shipped ledger
     opcheck explain nan-in-maximum           a ruling

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,18 +11,24 @@ from typing import Literal
 
 import click
 
-from opcheck.cli import options
+from opcheck.cli import options, values
 from opcheck.cli.console import note
 from opcheck.cli.group import Commands
 from opcheck.errors import UsageError, writing
 
+#: The name of a profile that a TOML key, a shell and a workflow take without quotes.
+_PROFILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
+#: The name of one whose address gives none.
+_ANY_NAME = "mine"
 #: The example that each kind of backend begins as.
 _EXAMPLES = {"python": "my_backend.py", "lines": "persistent.py", "program": "one_shot.cpp"}
 _WORKFLOWS = Path(".github/workflows")
 _SETTINGS = """\
-# Backends by name, for `opcheck run -b mine`. All keys: docs/writing-a-backend.md, Profiles.
-[backends.mine]
+# Backends by name, for `opcheck run -b {name}`. All keys: docs/writing-a-backend.md, Profiles.
+[backends.{name}]
 address = {address}
+# The operators that it has: runs, ledgers and tables are about these alone.
+{operators}
 # The library does not check that a model is valid:
 # refuses = false
 # It adds up in a narrower type than the specification's:
@@ -35,8 +42,8 @@ jobs:
   conformance:
     uses: ./.github/workflows/opcheck.yml
     with:
-      backends: mine
-      # options: --known known.yaml  # once opcheck run -b mine --update-known known.yaml wrote it
+      backends: {name}
+      # options: --known known.yaml  # once opcheck run -b {name} --update-known known.yaml wrote it
       install: pip install .
 """
 
@@ -63,6 +70,8 @@ class NewGateOptions:
 
     folder: Path
     address: str
+    name: str | None
+    ops: tuple[str, ...]
 
 
 @click.group(name="new", cls=Commands)
@@ -147,6 +156,7 @@ def case(given: NewCaseOptions) -> None:
 @command.command(name="gate")
 @click.argument("folder", type=options.PATH, default=".")
 @click.option(
+    "-b",
     "--backend",
     "address",
     metavar="ADDRESS",
@@ -154,36 +164,96 @@ def case(given: NewCaseOptions) -> None:
     show_default=True,
     help="The backend that is judged.",
 )
+@click.option(
+    "--name",
+    metavar="NAME",
+    help="Name of its profile, for -b; by default that of its module or program, or mine.",
+)
+@click.option(
+    "--op",
+    "ops",
+    metavar="OP",
+    multiple=True,
+    callback=options.split_operators,
+    shell_complete=values.operators,
+    help="Operators that it has, for its profile. Repeatable; commas and patterns too.",
+)
 @options.takes(NewGateOptions)
 def gate(given: NewGateOptions) -> None:
     """Write the settings and the workflows of a gate on GitHub.
 
-    FOLDER is the repository of the backend.
+    FOLDER is the repository of the backend. With --op, runs and ledgers are about these operators.
 
     \b
-    opcheck new gate --backend py:mine
+    opcheck new gate --backend py:mine --op Softmax,Hardmax
     opcheck run -b mine --update-known known.yaml    list what fails today
     opcheck run -b mine --known known.yaml           green until something else fails
 
     Exit codes: 0 written, 2 wrong usage, or one of the files is there, 4 one cannot be written.
     """
-    from opcheck.backends.address import parse
     from opcheck.reading import shipped_folder
 
-    parse(given.address)  # raises for one of no backend
+    name = _profile_name(given)
     workflow = shipped_folder(str(_WORKFLOWS)) / "opcheck.yml"
-    files = {
-        "opcheck.toml": _SETTINGS.format(address=json.dumps(given.address, ensure_ascii=False)),
-        str(_WORKFLOWS / "opcheck.yml"): workflow.read_text("utf-8"),
-        str(_WORKFLOWS / "conformance.yml"): _GATE,
-    }
-    _write({given.folder / name: text for name, text in files.items()})
-    _show_next(
-        [
-            "opcheck run -b mine --update-known known.yaml    # list what fails today",
-            "opcheck run -b mine --known known.yaml           # the gate",
-        ]
+    settings = _SETTINGS.format(
+        name=name,
+        address=json.dumps(given.address, ensure_ascii=False),
+        operators=_operators_line(given.ops),
     )
+    files = {
+        "opcheck.toml": settings,
+        str(_WORKFLOWS / "opcheck.yml"): workflow.read_text("utf-8"),
+        str(_WORKFLOWS / "conformance.yml"): _GATE.format(name=name),
+    }
+    _write({given.folder / file: text for file, text in files.items()})
+    comments = {
+        f"opcheck run -b {name} --update-known known.yaml": "list what fails today",
+        f"opcheck run -b {name} --known known.yaml": "the gate",
+    }
+    if not given.ops:
+        what = "which operators it has: name them in opcheck.toml"
+        comments = {f"opcheck support -b {name}": what, **comments}
+    width = max(map(len, comments))
+    _show_next([f"{command:{width}}    # {comment}" for command, comment in comments.items()])
+
+
+def _profile_name(given: NewGateOptions) -> str:
+    """Return the name of a gate's profile: what the user states, or what the address calls it.
+
+    Raises UsageError for an address of no backend, and for a name that no profile can have.
+    """
+    from opcheck.backends.address import built_in, parse
+
+    address = parse(given.address)
+    detail = address.detail or ""
+    if given.name is not None:
+        name = given.name
+    elif address.kind == "py":
+        name = detail.partition(":")[0].rpartition(".")[2]
+    elif address.kind == "cmd":
+        name = Path(detail.split(maxsplit=1)[0]).stem
+    else:
+        name = _ANY_NAME
+    is_usable = _PROFILE_NAME.fullmatch(name) is not None and name not in built_in()
+    if given.name is None:
+        return name if is_usable else _ANY_NAME
+    if not is_usable:
+        hint = f"letters, digits, _ and -, and none of {', '.join(built_in())}"
+        raise UsageError(f"--name {name!r}: no profile can have this name", hint)
+    return name
+
+
+def _operators_line(ops: Sequence[str]) -> str:
+    """Return the line of a profile with its operators, one that is commented out for none.
+
+    Raises UsageError for parts that name no operator.
+    """
+    from opcheck.suite.scope import Scope
+
+    Scope(ops)
+    shown = ops or ("Conv@11+", "MatMul", "Reduce*")
+    line = f"operators = {json.dumps([*shown])}"
+    return line if ops else f"# {line}"
 
 
 def _check_absent(files: Sequence[Path]) -> None:

@@ -158,7 +158,7 @@ class CaseOptions:
 paths_argument = click.argument("paths", nargs=-1, type=PATH, metavar="[PATH]...")
 
 
-def _operators(ctx: Context, param: Parameter, values: Sequence[str]) -> tuple[str, ...]:
+def split_operators(ctx: Context, param: Parameter, values: Sequence[str]) -> tuple[str, ...]:
     """Return the names between commas."""
     names = [name.strip() for value in values for name in value.split(",")]
     if "" in names:
@@ -179,7 +179,7 @@ op_option = click.option(
     "ops",
     metavar="NAME",
     multiple=True,
-    callback=_operators,
+    callback=split_operators,
     shell_complete=values.operators,
     help="Only this operator, or those of a pattern: 'Softmax,Reduce*'.",
 )

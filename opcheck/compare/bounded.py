@@ -4,7 +4,17 @@ With an exact value y and an error r that the bound allows, every number that so
 [y − r, y + r] rounds to is right. If elements have an error in common, such as the sum of their
 row, `row_shares` also tests that they agree about it. The rules in `elements` hold here too.
 
-The tiers of a bound are tried in order; the first that all elements fit decides.
+The tiers of a bound are tried in order; the first that all elements fit decides. These words are
+used of them:
+
+- A *tier* is an arithmetic with a formulation, a way to write the operator. A tier of a poorer
+  arithmetic has a *remark*, the text of a warning. A *ranged* tier allows results out of range.
+- A *room* is the error that a tier allows each element: `own`, and one `shared` with a group.
+- An element is *lost* if an intermediate result may have left the range of the arithmetic, and
+  *unknown* if its value is beyond what can be computed.
+- The *floor* is the size below which engines may flush numbers to 0.
+- *Scatter* is the size of errors next to the *deviation* that independent roundings would have.
+- Of a *whole* model bounds may grow beyond use; what they leave open, scatter decides.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -301,12 +311,11 @@ def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
 def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByElement:
     """Judge floats by one tier, and if not `alone` next to their group, in all cases.
 
-    Right is a number to which some value within the allowed error rounds, NaN for NaN, the same
-    infinity, and anything for an infinity or NaN that is unknown. So an infinity is right for a
-    finite value if a value within a *finite* allowed error rounds to it (of a whole model, one no
-    larger than the value), unless the tier has a remark. NaN and other infinities are right for a
-    finite value only if the element is lost: an intermediate result may have left the range.
-    Numbers outside of the operator's range are wrong. `got` is as `judge` takes it.
+    Right is a number to which some value within the allowed error rounds, an infinity only if that
+    error is finite and no poorer arithmetic's; NaN for NaN, the same infinity, and anything for an
+    infinity or NaN that is unknown. NaN and other infinities are right for a finite value only if
+    the element is lost: an intermediate result may have left the range. Numbers outside of the
+    operator's range are wrong. `got` has the shape of `want.values` and native byte order.
 
     Raises what the formula raises where the tier is evaluated for the first time, such as
     NotSupported beyond a budget.
@@ -324,15 +333,7 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
     finite = np.isfinite(y)
     beyond = elements.outside(actual, want.low, want.high)
     fits = _is_between(want, got, dtype, (below, above)) & finite & ~beyond
-    # An infinity is wrong even if any number is right.
-    is_limited = np.abs(y) >= slack if want.whole else np.isfinite(slack)
-    fits &= is_limited | np.isfinite(actual)
-    if tier.remark and not tier.ranged:
-        # A poorer arithmetic, unless declared, does not excuse an infinity or NaN.
-        fits &= np.isfinite(actual) | ~np.isfinite(elements.wide(round_to(y, dtype)))
-        vague = _vague_by_overflow(y, slack, room, tier)
-        if vague.any():
-            fits &= ~vague | _fits_without_limits(want, got, dtype, tier)
+    fits &= _is_excused(want, got, dtype, tier, slack)
     # A result out of the range of the arithmetic explains what came for these.
     lost = _out_of_range(want, actual, room, tier) & finite
     same = ~finite & ((actual == y) | (np.isnan(actual) & np.isnan(y)) | room.unknown)
@@ -353,6 +354,26 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
     return ByElement(shares, allowed, next_to_row > 1, _unjudged(want, own, room, tier))
 
 
+def _is_excused(want: Want, got: Array, dtype: DType, tier: Tier, slack: Floats) -> Mask:
+    """Mask elements that a tier excuses if they are within their allowed error, `slack`.
+
+    An infinity is excused only if that error is finite, in a whole model no larger than the value;
+    by a tier with a remark, unless it is ranged, only if the value itself rounds to one. Such a
+    tier excuses what overflows in it only as far as its roundings explain it. Raises what the
+    formula raises where the tier is evaluated without limits for the first time.
+    """
+    y = want.values
+    is_finite = np.isfinite(elements.wide(got))
+    is_limited = np.abs(y) >= slack if want.whole else np.isfinite(slack)
+    excused = is_limited | is_finite
+    if tier.remark and not tier.ranged:
+        excused &= is_finite | ~np.isfinite(elements.wide(round_to(y, dtype)))
+        vague = _vague_by_overflow(y, slack, want.expected.room(tier), tier)
+        if vague.any():
+            excused &= ~vague | _fits_without_limits(want, got, dtype, tier)
+    return np.asarray(excused)
+
+
 def _is_between(want: Want, got: Array, dtype: DType, slacks: tuple[Floats, Floats]) -> Mask:
     """Mask elements to which a value within the allowed errors rounds, in the floating `dtype`.
 
@@ -370,8 +391,8 @@ def _fits_without_limits(want: Want, got: Array, dtype: DType, tier: Tier) -> Ma
     """Mask elements that the tier's roundings alone explain, without overflow and flushing.
 
     In some orders of a long product partial ones overflow in float16; an implementation that keeps
-    to another order is no worse than that arithmetic. Raises as `judge`, as it evaluates one more
-    tier.
+    to another order is no worse than that arithmetic. Raises what the formula raises where the tier
+    without limits is evaluated for the first time.
     """
     room = want.expected.room(tier.without_limits())
     return _is_between(want, got, dtype, _slacks(want.values, room.own, room))
@@ -394,7 +415,8 @@ def _out_of_range(want: Want, actual: Floats, room: Room, tier: Tier) -> Mask:
 
     They are lost in the tier and came as 0, infinite or NaN, if the tier is `ranged`; as infinite
     or NaN, if an expected or declared arithmetic flushes; in other tiers there are none. `actual`
-    is in float64. A number outside of the operator's own range is not explained. Raises as `judge`.
+    is in float64. A number outside of the operator's own range is not explained. Raises what the
+    formula raises where a tier is evaluated for the first time.
     """
     beyond = elements.outside(actual, want.low, want.high) & ~np.isnan(actual)
     if tier.ranged:
@@ -482,7 +504,7 @@ def _next_to_their_group(
     off = np.where(takes_part, rows_of(error) / divisor, 0.0)
 
     def of_each_row(limit: Floats) -> Floats:
-        """Return a limit of the common error as (rows, 1)."""
+        """Return a limit of the common error, which broadcasts to the output, as (rows, 1)."""
         of_each_element = np.broadcast_to(limit, y.shape)
         return np.asarray(rows_of(of_each_element)[:, :1] * _SECOND_ORDER)
 
@@ -515,7 +537,10 @@ def ends(want: Want, written: Array) -> tuple[Array, Array]:
     rest = 0.0 if bound.rest is None else bound.rest
 
     def end(slack: Floats) -> Array:
-        """Return the values with this error, within the operator's range and rounded."""
+        """Return the values plus this, within the operator's range and rounded.
+
+        Those that are infinite or NaN as written stay so.
+        """
         value = np.clip(bound.values + (rest + slack), want.low, want.high)
         return np.where(finite, round_to(value, bound.dtype), written)
 
@@ -626,9 +651,10 @@ def scattering_as_declared(want: Want, got: Array, tier: Tier) -> Scattering | N
     """Return how errors on random data scatter, by the arithmetic of a tier that is declared.
 
     The message says how many times as far they do, if that is more than DECLARED_SCATTER, else "".
-    `want`, which is not of a whole model, and `got` are as for `scattering`. None if the tier has
-    no deviation to compare with, or for fewer than 100 elements that count. A formula that raises
-    NotSupported has none; its other errors are raised.
+    `want` has a bound and is not of a whole model; `got` has the shape of its values, and
+    infinities and NaN do not count. None if the tier has no deviation to compare with, or for fewer
+    than 100 elements that count. A formula that raises NotSupported has none; its other errors are
+    raised.
     """
     with np.errstate(all="ignore"):
         error = _errors(want, elements.wide(got))
@@ -695,7 +721,7 @@ def scatters_independently(want: Want) -> bool:
     """Return True if on the data of `want` honest orders of computing scatter as the theory says.
 
     Those are the plain answer, sums one by one in both directions, and functions that are off to
-    either side, by `other_orders`. The theory takes roundings for independent, which those of equal
+    either side. The theory takes roundings for independent, which those of equal
     or periodic terms are not. False too if a formula raises NotSupported, as beyond a budget, or if
     an order gives a scatter of NaN. An order with too few elements counts as scattering well.
     Raises what else the node's formula raises.
@@ -808,7 +834,9 @@ def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None
     100 must count, except of a whole model, where one is enough. Infinities, NaN and elements so
     small that they may be flushed do not count, in whole models only expected infinities and NaN.
     The ratio is 1, and the only one, if the last rounding alone explains the errors and there is no
-    `cut`. `want`, `got`, `cut`, `part` and what is raised are as in `scatter`.
+    `cut`: the unit roundoff of numbers to which inputs were rounded, 0 for none. `part` masks the
+    elements that count, None for all. `want` has a bound. A formulation that raises NotSupported is
+    left out; other errors of a formula are raised.
     """
     bound = want.expected
     y = want.values

@@ -276,10 +276,12 @@ class ElementTolerance(NamedTuple):
         A share is the error as a part of the allowed one, above 1 for a wrong element: 0 for a
         right answer, an infinity where no error is allowed. NaN is right for NaN alone, an infinity
         for the same one; NaN, infinities and numbers outside of the operator's range, which complex
-        ones do not have, are wrong for a finite number. `wanted` may be float64 for a floating
-        dtype, and is rounded to it once.
-        The distance is `UNORDERED` if one of a pair is NaN. Raises ValueError for a wanted float64
-        that an integer or boolean dtype lacks.
+        ones do not have, are wrong for a finite number. Under a tolerance in ULP, integers and
+        dtypes without ULP must be equal; an rtol and an atol allow all numbers an error.
+
+        `wanted` may be float64 for a floating dtype, and is rounded to it once. The distance is
+        `UNORDERED` if one of a pair is NaN. Raises ValueError for a wanted float64 that an integer
+        or boolean dtype lacks.
         """
         reference = once_rounded(wanted, self.dtype)
         match self.dtype.kind:
@@ -651,6 +653,7 @@ def _used(parts: Array, likely: Array, count: int, questions: int = 1) -> Array:
     Above 1 is wrong. `parts`, from 0 to 1, are of `count` elements. With so many `questions`, the
     probability that any of them accuses a right answer is at most `ERROR_RATE`.
     """
+    # 0·log 0 is NaN, and stands for 0.
     with np.errstate(divide="ignore", invalid="ignore"):
         within = parts * np.log(parts / likely)
         beyond = (1 - parts) * np.log((1 - parts) / (1 - likely))

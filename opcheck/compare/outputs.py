@@ -1,7 +1,11 @@
 """Outputs of a node or a model against expected ones: number, type, dtype, shape and values.
 
 Nothing is broadcast or converted. `elements` judges values by a stated tolerance, `bounded` by an
-operator's error bound.
+operator's error bound, whose words are explained there. A `Want` is what is expected of an output;
+its `others` are the same by other readings of what the text leaves open. A `Comparison` is the
+result: it has a `problem`, such as "values" or "precision" (right in a poorer arithmetic), or None.
+A *share* is an element's error as a part of the allowed one. A formula raises NotSupported where
+to compute its bound would take too much.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -33,10 +37,10 @@ from opcheck.model.result import Comparison, ComparisonProblem, Failure, Mismatc
 from opcheck.numbers.arithmetic import expected
 
 Comparisons: TypeAlias = tuple[Comparison, ...]
-#: What a node is to give, and what it gives.
+#: What is expected of each output of a node, and what a backend returned.
 Wants: TypeAlias = Sequence[Want]
 Outputs: TypeAlias = Sequence[Array | Foreign]
-#: The poorer arithmetic that a backend declares.
+#: Names of 16-bit types in which a backend says that it computes: it gets no warning for them.
 Names: TypeAlias = Collection[str]
 #: Returns elements' places in the flat array with their shares, in one shape.
 Shares: TypeAlias = Callable[[], Iterable[tuple[Places, Floats]]]
@@ -352,7 +356,7 @@ def _by_tolerance(
             pardoned = excused
 
     def shares() -> Iterator[tuple[Places, Floats]]:
-        """Yield all elements with their shares, pardoned as in `findings`."""
+        """Yield the places of all elements, in pieces, with their shares, at most as pardoned."""
         for places, of_piece, _ in _pieces(judge, want.values, got, pardoned):
             yield places, of_piece
 
@@ -381,8 +385,9 @@ def _findings(
     for places, shares, furthest in _pieces(judge, wanted, got, pardoned):
         findings.step(furthest)
 
+        # The default keeps the places of this piece when the next one comes.
         def allowed(number: int, places: Places = places) -> str:
-            """Return the error allowed to an element of this piece, in words."""
+            """Return the error that the tolerance allows to an element of this piece, in words."""
             place = [places[number]]
             return judge.allowed_in_words(
                 elements.native(wanted.flat[place]), elements.native(got.flat[place])
@@ -410,20 +415,22 @@ def _pieces(
         yield places, shares, furthest
 
 
-def _decided(want: Want, got: Array, dtype: DType, like: Array | None, named: Names) -> Comparison:
+def _decided(
+    want: Want, got: Array, dtype: DType, like: Array | None, declared: Names
+) -> Comparison:
     """Judge by the bound and the scatter of errors, but undecided if the engine is wrong, too.
 
     That is asked only of a model's output with wrong values or a poorer arithmetic: if the plain
     answer by the engine, in the tensors' types, has a problem too, no element counts as wrong, and
-    all as unjudged. `want` has a bound and float64 values, `like` is an input or None, and `named`
-    are the names of 16-bit types that the backend declares. What is computed for the first time
-    raises what the operator's formula raises.
+    all as unjudged. `want` has a bound and float64 values, `like` is an input or None, and
+    `declared` are the names of 16-bit types that the backend declares. What is computed for the
+    first time raises what the operator's formula raises.
     """
-    comparison = _by_bound(want, got, dtype, like, named)
+    comparison = _by_bound(want, got, dtype, like, declared)
     if want.whole and comparison.problem in ("values", "precision"):
         bound = want.expected
         plain = bound.evaluation.node.plain[bound.place]
-        if _by_bound(want, plain, dtype, None, named).problem:
+        if _by_bound(want, plain, dtype, None, declared).problem:
             return replace(comparison, problem="undecided", unjudged=got.size, remark=OWN, wrong=0)
     return comparison
 
@@ -432,16 +439,19 @@ def _decided(want: Want, got: Array, dtype: DType, like: Array | None, named: Na
 _Opinion: TypeAlias = tuple[ComparisonProblem | None, str]
 
 
-def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: Names) -> Comparison:
+def _by_bound(
+    want: Want, got: Array, dtype: DType, like: Array | None, declared: Names
+) -> Comparison:
     """Judge by the bound, then by the scatter of errors: of a model always, else of what fits.
 
     The problem is, in this order, "values" if no tier (an arithmetic that is allowed) fits;
     "undecided" if more than half of the elements are unjudged; "values" if a model scatters as
     nothing explains; "precision" for a tier or a scatter that needs a remark; and None otherwise.
-    Arguments are those of `_decided`. What is computed for the first time raises what the
-    operator's formula raises, such as NotSupported beyond a budget.
+    `want` has a bound and float64 values; `like` is an input to show, or None; `declared` are the
+    names of 16-bit types that the backend declares. What is computed for the first time raises what
+    the operator's formula raises, such as NotSupported beyond a budget.
     """
-    decision = bounded.examine(want, got, dtype, named)
+    decision = bounded.examine(want, got, dtype, declared)
     tier = decision.tier
     spread: bounded.Scattering | None = None
     if want.whole:

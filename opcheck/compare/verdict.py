@@ -1,4 +1,10 @@
-"""The verdict on a backend's outcome, given a case's answers, or all backends' outcomes."""
+"""The verdict on a backend's outcome, given a case's answers, or all backends' outcomes.
+
+An *outcome* is what a backend did: outputs, an exception, a crash. What a text *admits* are answers
+and, of an invalid model, refusals; a refusal is right if the backend accepts the *legal twin*, the
+same model made valid. Under the rule `should`, what would be a failure is a warning. Where no right
+answer is known, backends are compared with each other.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -156,7 +162,7 @@ def _judge_answer(
     names = [str(answer.name) for answer in admitted]
 
     def judge_one(outputs: Outputs) -> Judgement:
-        """Judge the outputs of one of two runs on the same data."""
+        """Return the verdict on the outputs of one of two runs, next to all admitted answers."""
         attempts = [
             (compare_outputs(answer.wants, outputs, tolerance, like, declared), answer.name)
             for answer in answers

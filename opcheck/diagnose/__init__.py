@@ -7,6 +7,10 @@ a mutant, or one of the `rules` on facts of cases.
 """
 
 from opcheck.diagnose.allowance import UNLIMITED, Allowance
-from opcheck.diagnose.attribution import PARTICULARS, DiagnosedResult, attribute_causes
+from opcheck.diagnose.attribution import (
+    DiagnosedResult,
+    attribute_causes,
+    without_particulars,
+)
 from opcheck.diagnose.evidence import Evidence
 from opcheck.diagnose.suspects import Suspects, looks_like, names_of

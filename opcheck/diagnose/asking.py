@@ -3,6 +3,11 @@
 What is asked follows from cases and results alone; a function of the caller's asks it. First comes
 what may refute the likeliest condition, then what conditions disagree about. If only one or two
 questions fail, other cases that pass are asked with the property whose change cured these.
+
+A *flip* is a case with one property changed; its *base* is the failing case that it is made of.
+Cases go by their numbers in `CaseFacts`; a set of them is an integer, whose bit n is case n. A
+*feature* is a fact with the cases for which it holds. An answer is *decided* if the changed case
+passes or fails as its base does.
 """
 
 from collections.abc import Callable, Sequence
@@ -62,6 +67,10 @@ class AskedAgain(NamedTuple):
     case: int
     fails: bool
     is_other: bool = False
+
+    def cures(self, bases: int) -> bool:
+        """Return True if a failing case of `bases`, which are bits, passes with its change."""
+        return not self.fails and not self.is_other and bool(bases >> self.base & 1)
 
     def __str__(self) -> str:
         verdict = "fails too" if self.fails else "passes"
@@ -149,11 +158,7 @@ class Inquiry:
 
     def confirmed(self, bases: int) -> list[Feature]:
         """Return the features without which a changed case of `bases` passes; these are bits."""
-        cures = [
-            answer
-            for answer in self.answers
-            if not answer.fails and not answer.is_other and bases >> answer.base & 1
-        ]
+        cures = [answer for answer in self.answers if answer.cures(bases)]
         return [
             feature
             for feature in self._facts.features
@@ -226,7 +231,7 @@ class Inquiry:
         if len({facts.questions[n] for n in range(len(self._own)) if failing >> n & 1}) >= FEWEST:
             return None
         for answer in self.answers:
-            if answer.fails or answer.is_other or not failing >> answer.base & 1:
+            if not answer.cures(failing):
                 continue
             if answer not in self._others:
                 self._others[answer] = self._transplants(answer, others)
@@ -314,9 +319,7 @@ class Inquiry:
         Such as "asked again without `axes`: passes". `bases` are bits of failing cases. Empty if
         none was asked, or none passes.
         """
-        passing = [
-            str(answer) for answer in self.answers if not answer.fails and bases >> answer.base & 1
-        ]
+        passing = [str(answer) for answer in self.answers if answer.cures(bases)]
         return tuple(passing[:_SHOWN])
 
     def shown(self, condition: Condition) -> tuple[str, ...]:

@@ -1,7 +1,10 @@
 """Attribute the failures of a backend to causes, once all its results are there.
 
 A mutant that any pass contradicts is dropped. Failures that no mutant explains are explained by
-facts that their cases share and others do not, which `rules` finds.
+facts that their cases share and others do not, which `rules` finds: a condition, of one or two
+facts. A *group* is the failures of one operator that fail in one way: of one kind, or also with one
+message. Those *left* of it have no cause yet. A cause that is *chosen* for a case stays. The
+*subject* of a result is its case, or the legal twin of that. Sets of cases are bits of integers.
 """
 
 import re
@@ -44,9 +47,12 @@ _OURS = re.compile(
     r" \d+: )?(raised on a legal model: |(?P<twin>(refuses )?its legal twin( too)?: ))?"
 )
 #: Parts that differ between messages of one kind: paths, addresses, numbers and lists of them.
-PARTICULARS = re.compile(
-    r"\S*/\S*|0x[0-9a-fA-F]+|\[[-+\d., e]*\]|(?<![\w.])[-+]?\d[\d.,]*(?:e[-+]?\d+)?"
+_PARTICULARS = re.compile(
+    r"\S*/\S*|0x[0-9a-fA-F]+|\[[-+\d., e]*\]|(?<![\w.])\d+(?:[x×]\d+)+"
+    r"|(?<![\w.])[-+]?\d[\d.,]*(?:e[-+]?\d+)?"
 )
+#: Several of them in a row, such as the lengths of a shape.
+_SEVERAL_PARTICULARS = re.compile(r"\*(?:[\s*,:;×x]*\*)+")
 #: Mistakes by which a backend contradicts itself, by how the message begins.
 _CONTRADICTIONS = {
     "input": "writes into its inputs",
@@ -66,6 +72,11 @@ _SHOW_LITTLE = frozenset({"zeros", "nan_everywhere"})
 _ENOUGH = 6
 #: A mutant that answers fewer questions than FEWEST must explain one in so many of those that fail.
 _LEAST_PART = 4
+
+
+def without_particulars(message: str) -> str:
+    """Return a message with "*" in place of paths, addresses and numbers, one for several."""
+    return _SEVERAL_PARTICULARS.sub("*", _PARTICULARS.sub("*", message))
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +105,7 @@ class DiagnosedResult:
         whose messages are opcheck's own, and for what does not fail.
         """
         if self.record.failure in _WITH_MESSAGE:
-            return " ".join(PARTICULARS.sub("*", self.own_message).split())
+            return " ".join(without_particulars(self.own_message).split())
         if self.record.failure == "accepted":
             return invalid(self.case)
         return ""
@@ -169,10 +180,13 @@ def _attributed(
     searched: Callable[[], None],
     ask: Ask | None,
 ) -> dict[str, tuple[Diagnosis, ...]]:
-    """Do what `attribute_causes` does, within a search of the allowance of `suspects`.
+    """Return the final diagnoses of each unexplained failure, by its case's id, its cause first.
 
-    Each operator is explained by itself; how many cases a mutant explains counts over all of them.
-    Cases whose mutant was found are taken out of `suspects.untried`.
+    The allowance of `suspects` counts already. Results without a verdict on them are left out. Each
+    operator is explained by itself; how many cases a mutant explains counts over all of them. Cases
+    whose mutant was found are taken out of `suspects.untried`. Calls `searched` twice for each
+    failure; `ask` is None for a backend that cannot be asked. Raises KeyboardInterrupt if the user
+    interrupts it, and what `ask` raises.
     """
     unjudged = (*UNJUDGED, Verdict.DIFFER)
     judged = [result for result in results if result.record.verdict not in unjudged]
@@ -294,6 +308,29 @@ class _OperatorFailures:
                 names.append(name)
         return names
 
+    def _choose_mutants_where_legal(
+        self, group: Sequence[DiagnosedResult], standing: Counter[str]
+    ) -> None:
+        """Choose mutants that only such passes contradict as they would refuse, in `chosen`.
+
+        What a backend makes of a node that it has misread to an illegal one is not known. Passes of
+        all kernels contradict them. Nothing is chosen for exceptions, which show no misreading, and
+        for accepted invalid models. The group is not empty, and fails in one way.
+        """
+        if group[0].record.failure in (*_WITHOUT_ANSWER, "accepted"):
+            return
+        for result in self._without_cause(group):
+            fitting = self.fitting[result.case.id]
+            self.uncontradicted[result.case.id] = [
+                name
+                for name, mutant in fitting.items()
+                if not any(
+                    self.suspects.is_contradicted(mutant, cell, of_legal=True, where_legal=True)
+                    for cell in self.cells
+                )
+            ]
+        self._cover(group, standing, with_rules=False)
+
     def explained(self, standing: Counter[str]) -> Iterator[tuple[str, tuple[Diagnosis, ...]]]:
         """Yield the id of each failing case with its diagnoses: its cause, then mutants that fit.
 
@@ -317,6 +354,7 @@ class _OperatorFailures:
         # 4. One mutant for several messages, or one that passes contradict, but not in such cases.
         for group in by_failure.values():
             self._cover(group, standing, with_rules=False)
+            self._choose_mutants_where_legal(group, standing)
             self._choose_one_property_for_all(group, beside_mutants=False)
             # An exception has no values: what refuses under a condition is the condition.
             if group[0].record.failure != "raised":
@@ -430,7 +468,7 @@ class _OperatorFailures:
         """
         failure = group[0].record.failure
         if failure != "raised":
-            return f"{WAYS[failure]}{_shown(message)}"
+            return f"{WAYS[failure]}{_shown(_with_particulars(group, message))}"
         messages = Counter(result.message for result in group)
         ((most_frequent, _),) = messages.most_common(1)
         text = f"{RAISED} {self.exceptions[most_frequent]}"
@@ -914,7 +952,10 @@ class _OperatorFailures:
         by_number = {self.facts.number(result.subject): result for result in left}
 
         def fails_alike(candidate: Candidate) -> bool | None:
-            """Ask about the changed case, and compare it with the result that it comes from."""
+            """Return True if the changed case fails as the one it comes from, False if it passes.
+
+            None if it comes out otherwise.
+            """
             return self._fails_alike(by_number[candidate.base], candidate.flip.case)
 
         failing = self.facts.bits(result.subject for result in left)
@@ -981,6 +1022,16 @@ def _nbytes(result: DiagnosedResult) -> int:
 def _where(condition: Condition) -> str:
     """Describe a condition, to be appended to what happens under it."""
     return f" where {condition.text}" if condition.text else " in every case"
+
+
+def _with_particulars(group: Sequence[DiagnosedResult], message: str) -> str:
+    """Return the backend's own message if all of a group have just this one, else `message`.
+
+    So a time limit is named with its seconds, `no answer within 30 s`.
+    """
+    own = {" ".join(result.own_message.split()) for result in group}
+    is_one_kind = message and len(own) == 1 and group[0].record.failure in _WITH_MESSAGE
+    return own.pop() if is_one_kind else message
 
 
 def _shown(message: str) -> str:

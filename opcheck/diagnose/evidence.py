@@ -1,4 +1,9 @@
-"""A wrong answer with what is known of it: the right ones, how far they are, poorer arithmetics."""
+"""A wrong answer with what is known of it: the right ones, how far they are, poorer arithmetics.
+
+Outputs go by their *place*, their number among a node's outputs. Several answers may be *admitted*,
+or none where the model must be refused. A *fault* is a mistake that any operator can have, such as
+to compute in a narrower type.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +11,12 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from opcheck.compare import Want, are_plainly_right, compare_outputs
-from opcheck.compare.elements import Floats, distance, wide
+from opcheck.compare.elements import Floats, Mask, distance, wide
 from opcheck.compare.outputs import Outputs, computed_want
 from opcheck.diagnose.faults import Fault
 from opcheck.dtypes import DTYPES, DType, limits, of, round_to
@@ -39,7 +44,7 @@ _ALIKE = 1.5
 _FINER = 8
 
 
-def is_off(base: Floats, values: Floats, times: int) -> Any:
+def is_off(base: Floats, values: Floats, times: int) -> Mask:
     """Mask known elements of `values` that are off from `base` by a part of the largest.
 
     That is, by more than the largest absolute value of a known element of `base`, divided by
@@ -48,7 +53,8 @@ def is_off(base: Floats, values: Floats, times: int) -> Any:
     """
     known = np.isfinite(base) & np.isfinite(values) & (values != 0)
     with np.errstate(all="ignore"):
-        return known & (times * abs(values - base) > abs(base[known]).max(initial=0))
+        far = times * np.abs(values - base) > np.abs(base[known]).max(initial=0)
+        return np.asarray(known & far)
 
 
 def _is_uniform(array: Array) -> bool:
@@ -114,20 +120,21 @@ class Evidence:
         comparisons = compare_outputs([want], [output], self.tolerance)
         return all(comparison.problem is None for comparison in comparisons)
 
-    def within_errors(self, place: int, one: Array, other: Array) -> Any:
+    def within_errors(self, place: int, one: Array, other: Array) -> Mask:
         """Mask elements of two arrays that differ by no more than correct implementations may.
 
         That is by twice the error that the output's bound allows in the expected arithmetic. Both
-        have the output's shape. False, instead of a mask, if not exactly one answer is admitted, or
-        it has no bound there. Raises what the operator's formula raises if the bound is new.
+        have the output's shape. All False if not exactly one answer is admitted, or it has no bound
+        there. Raises what the operator's formula raises if the bound is new.
         """
         bounds = [want.bound for want in self._wants(place)]
         if len(bounds) != 1 or bounds[0] is None:
-            return False
+            return np.zeros(one.shape, np.bool_)
+        own = bounds[0].room(bounds[0].tiers()[0]).own
         with np.errstate(all="ignore"):
-            return np.abs(wide(one) - wide(other)) <= 2 * bounds[0].room(bounds[0].tiers()[0]).own
+            return np.asarray(np.abs(wide(one) - wide(other)) <= 2 * own)
 
-    def is_far_from(self, place: int, plain: Any) -> bool:
+    def is_far_from(self, place: int, plain: Output) -> bool:
         """Return True if the output at `place` cannot be `plain`, however that was rounded.
 
         `plain` is a mutant's output in plain arithmetic. The output cannot be it if for some
@@ -143,7 +150,9 @@ class Evidence:
         """
         got = (self.got or ())[place]
         right = self.nearest[place]
-        if place in self.passing or right is None or not isinstance(got, np.ndarray):
+        if place in self.passing or right is None:
+            return False
+        if isinstance(got, Foreign) or isinstance(plain, Foreign):
             return False
         dtype = not_none(of(got))
         # Plain numbers of 16 bits are computed in float32.
@@ -155,7 +164,7 @@ class Evidence:
             off &= 8 * abs(mine - other) > abs(wide(right) - other)
         if not off.any():
             return False
-        return bool((off & ~np.asarray(self.within_errors(place, got, plain))).any())
+        return bool((off & ~self.within_errors(place, got, plain)).any())
 
     @cached_property
     def wrong_elements(self) -> int:

@@ -90,7 +90,7 @@ class Fault(NamedTuple):
         """
 
         def made() -> Node:
-            """Return the node with its inputs cast, for the cache of the node's variants."""
+            """Return the node with floating inputs in the fault's type, clipped if it saturates."""
             narrow = self.dtype.numpy
             with np.errstate(all="ignore"):
                 inputs = tuple(
@@ -132,7 +132,10 @@ def both(one: Mutant, other: Mutant) -> Mutant:
     """
 
     def spoilt(node: Node) -> Sequence[Any]:
-        """Return the outputs of the first mutant, with the elements that the second changes."""
+        """Return the outputs of the first mutant, with the elements that the second changes.
+
+        Those of the second alone if either has other shapes than the right ones.
+        """
         mine = one.answer(node)
         its = other.answer(node)
         if not _shapes(node.right) == _shapes(mine) == _shapes(its):

@@ -71,7 +71,11 @@ def flips(case: Case, others: Sequence[Case]) -> Iterator[Flip]:
 
 
 def may_be_changed(case: Case) -> bool:
-    """Return False for what `flips` leaves alone."""
+    """Return True for a case whose properties may be changed one by one.
+
+    False for an invalid model, a whole one or one from a file, for inputs beyond 1 MiB, and where a
+    backend states the answer.
+    """
     is_node = case.model is None and case.op != GRAPH
     is_small = sum(spec.nbytes for spec in case.inputs) <= _LARGEST
     return is_node and is_small and case.expect.is_stated and not case.expect.rejection
@@ -114,7 +118,7 @@ def in_words(value: AttrValue) -> str:
     return str([*value]) if isinstance(value, tuple) else str(value)
 
 
-def _other_values(case: Case, name: str, value: Any) -> Iterator[AttrValue]:
+def _other_values(case: Case, name: str, value: AttrValue) -> Iterator[AttrValue]:
     """Yield other values for an attribute, which differ in one respect from its `value`.
 
     Axes are counted from the other end, by the rank of the first input. Lists of integers have
@@ -126,16 +130,17 @@ def _other_values(case: Case, name: str, value: Any) -> Iterator[AttrValue]:
         yield value + rank if value < 0 else value - rank
     if not isinstance(value, tuple) or not all(isinstance(item, int) for item in value):
         return
+    integers = tuple(map(int, value))
     if name == "axes":
-        yield tuple(axis + rank if axis < 0 else axis for axis in value)
-        yield tuple(axis if axis < 0 else axis - rank for axis in value)
+        yield tuple(axis + rank if axis < 0 else axis for axis in integers)
+        yield tuple(axis if axis < 0 else axis - rank for axis in integers)
         return
-    half = len(value) // 2
+    half = len(integers) // 2
     if name == "pads":
-        yield value[:half] * 2
+        yield integers[:half] * 2
     if name in _NEUTRAL:
-        yield (_NEUTRAL[name],) * len(value)
-    yield value[:1] * len(value)
+        yield (_NEUTRAL[name],) * len(integers)
+    yield integers[:1] * len(integers)
 
 
 def _stated_values(case: Case, name: str, default: object) -> Iterator[AttrValue]:
@@ -174,7 +179,7 @@ def _seen_values(case: Case, name: str, alike: Sequence[Case]) -> list[AttrValue
     length = len(value) if isinstance(value, tuple) else _list_length(case, name)
 
     def fits(other: object) -> bool:
-        """Return False for a list of another length than the case needs."""
+        """Return False for a list of another length than the case needs, if it needs one."""
         return not isinstance(other, tuple) or length in (None, len(other))
 
     seen = (other.attrs.get(name) for other in alike)
@@ -225,7 +230,8 @@ def _of_kernels(case: Case) -> Iterator[_Change]:
     """Yield other sizes of a kernel of weights, in the input and where an attribute repeats it.
 
     They are 1, 2 and 3 along each spatial axis. Nothing is yielded for operators without weights,
-    and a size is left out that the input has or cannot get: see `_with_length`.
+    and a size is left out that the input has, or cannot get as its values are of a file, it would
+    be too large, or they are empty or broadcast.
     """
     if case.op.name not in WEIGHTED or len(case.inputs) <= 1:
         return
@@ -298,10 +304,11 @@ def _other_content(spec: TensorSpec, values: Array) -> Iterator[tuple[str, Array
 
 
 def _of_lengths(case: Case) -> Iterator[_Change]:
-    """Yield changes of the length of one axis, in one input and in all that have it alike.
+    """Yield changes of the length of one axis in one input; of the first, also in all alike.
 
     Each of the first four axes of an input becomes longer, about twice and 8 times, and, from 4 on,
-    half as long. A length that an input cannot get is left out: see `_with_length`.
+    half as long. A length is left out that an input cannot get, as its values are of a file, it
+    would be too large, or they are empty or broadcast.
     """
     for place, spec in enumerate(case.inputs):
         for axis, length in enumerate(spec.shape[:_AXES]):
@@ -324,7 +331,8 @@ def _all_with_length(
 ) -> tuple[TensorSpec, ...] | None:
     """Return the inputs with another length of an axis, in each whose axis has this `length`.
 
-    None if that is one input only, or if one cannot get that length: see `_with_length`.
+    None if that is one input only, or if one cannot get the `other` length, as its values are of a
+    file, it would be too large, or they are empty or broadcast.
     """
 
     def has_it(spec: TensorSpec) -> bool:

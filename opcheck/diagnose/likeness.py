@@ -1,11 +1,15 @@
-"""Compare the answers of a mutant and of a backend to one node, up to rounding."""
+"""Compare the answers of a mutant and of a backend to one node, up to rounding.
+
+A *mutant* is an implementation that is wrong in one way. It explains a failure if it gives the same
+wrong answer, in any arithmetic that means the same; a pass contradicts it if it would have failed
+there. *Evidence* is the backend's answer, or refusal, with the right ones.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from itertools import product, starmap
-from typing import Any
 
 import numpy as np
 
@@ -70,7 +74,8 @@ def _is_far_in_plain_arithmetic(mutant: Mutant, evidence: Evidence) -> bool:
     Far off means that rounding cannot make the backend's answer of it. True, too, if it gives
     another kind of answer, or the right one. False for illegal nodes and numbers drawn at random.
     Adds the mutant to `evidence.distant` if no poorer arithmetic explains the distance of any
-    output. Raises as `reproduces` does.
+    output. Raises what the mutant raises, but for what counts as a refusal, and what a bound raises
+    that is computed for the first time.
     """
     if not evidence.node.is_legal or evidence.node.draws:
         return False
@@ -319,7 +324,7 @@ def fits_fault(rounded: Evidence) -> bool:
     return False
 
 
-def _is_far(base: Output | None, values: Any) -> bool:
+def _is_far(base: Output | None, values: Output) -> bool:
     """Return True if an element of `values` is off by more than a quarter of the largest of `base`.
 
     Poorer arithmetic does not explain that, and to see it costs less than bounds do. Elements that

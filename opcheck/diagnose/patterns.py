@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 import numpy as np
@@ -23,14 +24,14 @@ _ENOUGH_TO_ORDER = 4
 def resemblance(evidence: Evidence) -> str | None:
     """Describe what wrong values have in common, of each output that is wrong.
 
-    Patterns of several outputs are joined, each once. None if a wrong output has no pattern, if
-    none is wrong, for a refusal, for several admitted answers or none, and if an output is of
-    another dtype or shape than wanted, even a right one. A bound that is computed for the first
-    time raises what the operator's formula raises.
+    Of several outputs each pattern names its own: `Mean: like 2 times the right values`. None if a
+    wrong output has no pattern, if none is wrong, for a refusal, for several admitted answers or
+    none, and if an output is of another dtype or shape than wanted, even a right one. A bound that
+    is computed for the first time raises what the operator's formula raises.
     """
     if evidence.got is None or len(evidence.admitted) != 1:
         return None
-    patterns: list[str] = []
+    outputs_by_pattern: dict[str, list[str]] = defaultdict(list)
     for place, (want, got) in enumerate(zip(evidence.admitted[0], evidence.got, strict=False)):
         right = _right_of(evidence, place, want)
         if right is None or isinstance(got, Foreign):
@@ -44,8 +45,11 @@ def resemblance(evidence: Evidence) -> str | None:
         # All wrong outputs must be explained.
         if pattern is None:
             return None
-        patterns.append(pattern)
-    return "; ".join(dict.fromkeys(patterns)) or None
+        outputs_by_pattern[pattern].append(want.name)
+    if len(evidence.got) == 1:
+        return next(iter(outputs_by_pattern), None)
+    named = [f"{', '.join(names)}: {text}" for text, names in outputs_by_pattern.items()]
+    return "; ".join(named) or None
 
 
 def _right_of(evidence: Evidence, place: int, want: Want) -> Array | None:
@@ -142,10 +146,10 @@ def _named_inputs(node: Node) -> Iterator[tuple[str, Array]]:
 def _is_swapped(given: Array, right: Array, got: Array) -> bool:
     """Return True if equal elements of the input have the right outputs, swapped among them.
 
-    True if both outputs are equal, too. `given` is the input. False for texts, if one is NaN, and
-    unless all three have one shape.
+    True if both outputs are equal, too. `given` is the input. False for texts and complex numbers,
+    if one is NaN, and unless all three have one shape.
     """
-    if given.dtype == object or not given.shape == right.shape == got.shape:
+    if given.dtype.kind in "Oc" or not given.shape == right.shape == got.shape:
         return False
 
     def sorted_pairs(output: Array) -> Array:

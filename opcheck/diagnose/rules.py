@@ -1,15 +1,19 @@
 """Facts that distinguish cases, and rules: conditions on facts under which cases fail.
 
-A rule holds for failing cases and for no others. Sets of cases are integers: bit n is case n.
+A rule holds for failing cases and for no others. Sets of cases are integers: bit n is case n. A
+*feature* is a fact, such as "the input has a NaN", with the cases for which it holds; *terms* are
+one or two features that must all hold. Cases of equal *questions* differ in type or opset alone: a
+rule that rests on one or two questions may be chance. Cases that were *asked* besides the run are
+variants of failing ones that the backend was asked about; they are evidence, but not counted.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property, partial
 from itertools import chain, combinations
 from math import comb, prod
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -38,6 +42,8 @@ _CHANCE = 0.1
 _SHORT_LOOP = 1
 #: Axes before the spatial ones: batch and channel.
 _NOT_SPATIAL = 2
+#: Inputs of so many integers at most may be lists, as attributes are.
+_SHORT_LIST = 16
 #: So many inputs are compared in pairs.
 _PAIRED = 3
 #: Integers beyond these powers of 2 are not all in float32, int32 and float64.
@@ -177,6 +183,8 @@ def _of_inputs(case: Case) -> Iterator[_Fact]:
         if "kernel_shape" in case.attrs and spec is case.inputs[0]:
             yield "the number of spatial axes", PLAIN, max(0, len(shape) - _NOT_SPATIAL)
         yield f"the rank of {label}", PLAIN, len(shape)
+        for number in _only_integer(spec):
+            yield label, VALUE, number
         for n, size in enumerate(shape):
             yield f"the length of axis {n} of {label}", LIMIT, size
         if shape:
@@ -211,8 +219,8 @@ def _of_dtype(dtype: DType) -> Iterator[tuple[str, int]]:
 def _of_tensor(spec: TensorSpec) -> Iterator[str]:
     """Yield facts about one input, in words that follow its name.
 
-    Whether it is a constant or fed, axes of length 0 and 1, and NaN and infinities among the values
-    that the case states; what is drawn has none but those put in.
+    Whether it is a constant or fed, axes of length 0 and 1, and NaN and infinities among the
+    numbers that the case states; what is drawn has none but those put in.
     """
     yield "is a constant" if spec.initializer else "is fed"
     for length in (0, 1):
@@ -221,9 +229,11 @@ def _of_tensor(spec: TensorSpec) -> Iterator[str]:
     for axis, length in enumerate(spec.shape):
         if length == 0:
             yield f"has length 0 along axis {axis}"
-    values = np.array([put.value for put in spec.put], np.float64)
-    if isinstance(spec.content, Given) and spec.dtype.kind == "float":
-        values = np.append(values, spec.content.values.astype(np.float64))
+    if spec.dtype.kind == "string":
+        return
+    values = np.array([put.value for put in spec.put], np.complex128)
+    if isinstance(spec.content, Given) and spec.dtype.kind in ("float", "complex"):
+        values = np.append(values, spec.content.values.astype(np.complex128))
     if np.isnan(values).any():
         yield "has a NaN"
     if np.isinf(values).any():
@@ -243,6 +253,12 @@ def _of_integers(spec: TensorSpec) -> Iterator[tuple[str, int]]:
             yield f"has a value beyond 2^{bits}", PLAIN
     if len(values) > 1:
         yield "has unequal values", VALUE
+
+
+def _only_integer(spec: TensorSpec) -> Iterator[int]:
+    """Yield the value of an input that is one integer, written out; nothing of others."""
+    if spec.dtype.kind == "int" and prod(spec.shape) == 1 and isinstance(spec.content, Given):
+        yield from map(int, spec.content.values.ravel()[:1])
 
 
 def _integers(spec: TensorSpec) -> set[int]:
@@ -270,7 +286,8 @@ def _of_pairs(case: Case) -> Iterator[_Fact]:
     """Yield facts about two of the first three inputs, if they have equal rank.
 
     Their axes differ only where one has length 1, so that it broadcasts; or one of integers, which
-    may be indices, is shorter along an axis than the other. Items are as of `_of_model`.
+    may be indices, is shorter along an axis than the other. A fact has words, a rank by how likely
+    it is a cause, and None for its size.
     """
     for one, other in combinations(case.inputs[:_PAIRED], 2):
         if len(one.shape) != len(other.shape):
@@ -293,9 +310,10 @@ def _of_values(case: Case) -> Iterator[_Fact]:
     """Yield facts about the values of attributes, other than tensors.
 
     A fact has words, a rank by how likely it is a cause, and a size or None. Those of axes are
-    about the first input.
+    about the first input. Inputs that are attributes in other versions count as these.
     """
-    for name, value in case.attrs.items():
+    stated = {**case.attrs, **dict(_inputs_like_attributes(case))}
+    for name, value in stated.items():
         if isinstance(value, np.ndarray):
             continue
         for fact, rank in _of_value(value):
@@ -320,7 +338,8 @@ def _of_defaults(case: Case) -> Iterator[_Fact]:
     """
     schema = opset.versions(case.op.domain, case.op.name).get(case.op.since)
     defaults = {one.name: one.default for one in schema.attributes.values()} if schema else {}
-    for name, value in {**defaults, **case.attrs}.items():
+    stated = {**case.attrs, **dict(_inputs_like_attributes(case))}
+    for name, value in {**defaults, **stated}.items():
         default = defaults.get(name)
         if isinstance(default, int | float | str) and value == default:
             yield f"`{name}` is {default} or left out", VALUE, None
@@ -328,6 +347,35 @@ def _of_defaults(case: Case) -> Iterator[_Fact]:
             values = value if isinstance(value, tuple) else (value,)
             axes = [axis for axis in values if isinstance(axis, int)]
             yield from _of_axes(name, axes, case.inputs[0].shape)
+
+
+def _inputs_like_attributes(case: Case) -> Iterator[tuple[str, int | tuple[int, ...]]]:
+    """Yield the names of inputs that are an attribute in another version, with their values.
+
+    Axes are too, in any operator. The values are those of few integers that the case writes out: a
+    number, or a list of them.
+    """
+    names = _attributes_of_all_versions(case.op.domain, case.op.name)
+    for spec in case.inputs:
+        if spec.name not in names or spec.dtype.kind != "int" or spec.put:
+            continue
+        if isinstance(spec.content, Given) and prod(spec.shape) <= _SHORT_LIST:
+            values = tuple(map(int, np.broadcast_to(spec.content.values, spec.shape).ravel()))
+            is_number = names[spec.name] == "int" and len(values) == 1
+            yield spec.name, values[0] if is_number else values
+
+
+@cache
+def _attributes_of_all_versions(domain: str, name: str) -> Mapping[str, str]:
+    """Return the types of attributes of an operator by name, in the newest version that has them.
+
+    `axis` and `axes` are among them.
+    """
+    versions = opset.versions(domain, name)
+    types = {"axis": "int", "axes": "ints"}
+    for since in sorted(versions):
+        types |= {one.name: one.type for one in versions[since].attributes.values()}
+    return types
 
 
 def _of_pads(pads: Sequence[int]) -> Iterator[_Fact]:
@@ -357,14 +405,14 @@ def _of_kernel(case: Case) -> Iterator[_Fact]:
         yield "the kernel along each axis", VALUE, int(kernel[0])
 
 
-def _of_value(value: Any) -> Iterator[tuple[str, int]]:
+def _of_value(value: object) -> Iterator[tuple[str, int]]:
     """Yield facts about an attribute's value, in words that follow its name, with their ranks.
 
     Signs, integers that are not in int32, texts and floats themselves, and zeros and unequal items
     of a list. Other kinds of values have none.
     """
     is_list = isinstance(value, tuple)
-    values = value if is_list else (value,)
+    values = value if isinstance(value, tuple) else (value,)
     numbers = [number for number in values if isinstance(number, int | float)]
     integers = [number for number in numbers if isinstance(number, int)]
     if any(number < 0 for number in numbers):
@@ -375,7 +423,7 @@ def _of_value(value: Any) -> Iterator[tuple[str, int]]:
         yield f"is {value}", VALUE
     if is_list and 0 in numbers:
         yield "has a 0", VALUE
-    if len({*values}) > 1:
+    if is_list and len({*values}) > 1:
         yield "has unequal values", VALUE
 
 
@@ -556,11 +604,7 @@ def necessary(
     tried = [feature for feature in features if feature.rank < LIMIT]
     candidates = _of_all(tried, failing, others, asked)
 
-    def order(feature: Feature) -> tuple[int, int]:
-        """Return what is least for the feature of the fewest others, then of the lowest rank."""
-        return (feature.holds & others).bit_count(), feature.rank
-
-    for feature in sorted(candidates, key=order):
+    for feature in sorted(candidates, key=partial(_others_and_rank, others)):
         if not _all_may_have_by_chance(feature, failing, others, len(tried), questions):
             holds = feature.holds & (alike | others)
             here = (holds & alike).bit_count()
@@ -570,6 +614,11 @@ def necessary(
             counts = (here, such, elsewhere, beside)
             return Condition(feature.text, holds, counts, feature.holds, feature.rank)
     return None
+
+
+def _others_and_rank(others: int, feature: Feature) -> tuple[int, int]:
+    """Return what is least for the feature of the fewest `others`, then of the lowest rank."""
+    return (feature.holds & others).bit_count(), feature.rank
 
 
 def _of_all(features: Iterable[Feature], failing: int, others: int, asked: int) -> list[Feature]:
@@ -606,12 +655,8 @@ def contenders(features: Sequence[Feature], failing: int, others: int, asked: in
     least = _weight(exact[0], own) / 2 if exact else 0.0
     exact = [terms for terms in exact[:_CONTENDERS] if _weight(terms, own) >= least]
 
-    def order(feature: Feature) -> tuple[int, int]:
-        """Return what is least for the feature of the fewest others, then of the lowest rank."""
-        return (feature.holds & others).bit_count(), feature.rank
-
     plain = [feature for feature in several if feature.rank < LIMIT]
-    of_all = sorted(_of_all(plain, failing, others, asked), key=order)
+    of_all = sorted(_of_all(plain, failing, others, asked), key=partial(_others_and_rank, others))
     return list(dict.fromkeys([*exact, *((feature,) for feature in of_all[:_NECESSARY])]))
 
 

@@ -1,4 +1,11 @@
-"""Mutants that explain a backend's failures, narrowed down with each of its answers."""
+"""Mutants that explain a backend's failures, narrowed down with each of its answers.
+
+A *mutant* is an implementation that is wrong in one way; it *fits* a failure if it gives the same
+wrong answer. A pass of the same version and dtype, a *cell*, *contradicts* a mutant that would have
+failed there. A *derived* mutant is one of many that could be made of any operator, so that a few
+values are no evidence of it. A *fault* is a mistake that any operator can have, in the type of the
+output or of the computation. *Evidence* is an answer with the right ones.
+"""
 
 from __future__ import annotations
 
@@ -213,8 +220,9 @@ def _fitting(evidence: Evidence, mutants: Sequence[Mutant], trials: _Trials) -> 
             fitting.append(view.fault.beside())
     if not fitting:
         fitting = trials.fitting(_ignoring_several(evidence.node, tried), evidence)
-    if not fitting and tried:
-        fitting = _fitted_to_answer(evidence, trials)
+    # A mistake that could be made of any call may fit where a constant is all that is wrong.
+    if tried and all(mutant.derived for mutant in fitting):
+        fitting += _fitted_to_answer(evidence, trials)
     if not fitting:
         fitting = _fitting_with_faults(views, tried, trials, evidence.distant)
     return [*{mutant.name: mutant for mutant in fitting}.values()]
@@ -352,6 +360,8 @@ class Suspects:
         #: Passes that are in no cell yet: most runs never need to know.
         self._new: dict[_Test, list[Case]] = {contradicts: [], refuses: []}
         self._recalled: dict[int, Evidence | None] = {}
+        #: By the name of a mutant and the identity of a case that passed, if it refuses that.
+        self._refused: dict[tuple[str, int], bool] = {}
         self._failed: dict[str, Evidence] = {}
         #: Mutants by case that give its answer, contradicted or not.
         self._fits: dict[str, list[Mutant]] = {}
@@ -386,10 +396,13 @@ class Suspects:
             return self._diagnose(evidence, case)
 
     def _diagnose(self, evidence: Evidence, case: str) -> tuple[Diagnosis, ...]:
-        """Do what `diagnose` does, within its search: mutants that fit, or else a pattern.
+        """Return mutants that reproduce a failure and that no pass contradicts, or else a pattern.
 
-        Keeps what fits the `case`, and small evidence, for the choice of causes at the end. Notes
-        the case in `untried` if there is no time left.
+        The time is counted already. The mutant that explains the most failures up to now comes
+        first; without any, it is `not_checked` for an answer to a model that must be refused, else
+        a pattern of the numbers, if there is one. Remarks on mutants that raised come last. Keeps
+        what fits the `case`, and small evidence, for the choice of causes at the end. Notes the
+        case in `untried` if there is no time left.
         """
         op = evidence.node.op
         cell = Cell(op, evidence.node.dtype)
@@ -445,7 +458,7 @@ class Suspects:
         After 12 failures of a version and dtype, or 4 in a further version, those that explained
         one of the operator before are tried first, and all only if none fits; after as many
         attempts in vain, only these. Counts the failure in the `cell`, and notes a `case` on which
-        all were tried in vain. Raises NoTimeLeft, and what a formula raises as in `_fitting`.
+        all were tried in vain. Raises NoTimeLeft, and what the formula raises in a narrower type.
         """
         op = evidence.node.op
         mutants = _that_may_explain(evidence)
@@ -512,15 +525,21 @@ class Suspects:
         remarks = (diagnosis.text for diagnosis in diagnoses if diagnosis.mistake is None)
         return self._resemblances.get(case.id) or next(remarks, "")
 
-    def is_contradicted(self, mutant: Mutant, cell: Cell, *, of_legal: bool) -> bool:
+    def is_contradicted(
+        self, mutant: Mutant, cell: Cell, *, of_legal: bool, where_legal: bool = False
+    ) -> bool:
         """Return True if a pass of a version and dtype contradicts a mutant.
 
         A pass does so if the mutant would have failed there, or refused what was accepted. If it is
-        to explain failures `of_legal` models, refusals of invalid ones do not count. True, too,
-        without time to find that out: what was not checked is not named.
+        to explain failures `of_legal` models, refusals of invalid ones do not count; with
+        `where_legal`, passes that the mutant would have refused do not. True, too, without time to
+        find that out: what was not checked is not named.
         """
         try:
-            return bool(self.against(mutant, cell, enough=1, of_legal=of_legal))
+            against = self.against(mutant, cell, None if where_legal else 1, of_legal=of_legal)
+            if where_legal:
+                return not all(self._is_refused(mutant, case) for case in against)
+            return bool(against)
         except NoTimeLeft:
             return True
 
@@ -537,7 +556,7 @@ class Suspects:
         """
 
         def counts(case: Case) -> bool:
-            """Return True if a case that contradicts the mutant is evidence."""
+            """Return False for a refusal of an invalid model, if failures of legal ones count."""
             return not (of_legal and isinstance(case.expect, Rejected))
 
         for test, cases in self._new.items():
@@ -569,6 +588,16 @@ class Suspects:
             is_small = sum(spec.nbytes for spec in case.inputs) <= _SMALL
             self._recalled[id(case)] = self._recall(case) if is_small else None
         return self._recalled[id(case)]
+
+    def _is_refused(self, mutant: Mutant, case: Case) -> bool:
+        """Return True if a mutant refuses a case that passed; tried once. Raises NoTimeLeft."""
+        key = mutant.name, id(case)
+        if key not in self._refused:
+            evidence = self._evidence_of_pass(case)
+            self._refused[key] = evidence is not None and self._trials.holds(
+                refuses, mutant, evidence
+            )
+        return self._refused[key]
 
     def is_of_nothing(self, case: Case) -> bool:
         """Return True for a case with an empty input or answer if no right output has an element.

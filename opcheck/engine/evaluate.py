@@ -19,7 +19,7 @@ from opcheck.engine.tiers import Tier, tiers_of
 from opcheck.errors import InvalidNode, NotSupported, WrongOperator
 from opcheck.model import GRAPH, Array
 from opcheck.numbers.arithmetic import EXACT, Arithmetic, Kind
-from opcheck.numbers.bounded.array import MOST_AXES, VALUES, Bounded, bounded, is_finite
+from opcheck.numbers.bounded.array import MOST_AXES, Bounded, bounded, is_finite, value_dtypes
 from opcheck.numbers.bounded.choice import Indices, Truth, with_ieee
 from opcheck.numbers.faulty import Faulty, bare
 
@@ -283,7 +283,7 @@ class Evaluation:
         # Later evaluations, of other tiers, follow the same readings.
         self._reader = reader_in_force()
         self._outputs: dict[Tier, tuple[Output, ...]] = {}
-        #: How wide the values of a formula have to be, as a place in `VALUES`.
+        #: How wide the values of a formula have to be, as a place in `value_dtypes()`.
         self._widths: dict[Formula | None, int] = {}
         self._has_lost = False
 
@@ -427,14 +427,14 @@ class Evaluation:
         outputs: Sequence[Any] = ()
         # Values are the same in all arithmetics, so that the first one shows how wide they are.
         known = self._widths.get(formula)
-        widest = len(VALUES()) - 1
+        widest = len(value_dtypes()) - 1
         # mpmath's numbers need those of IEEE below them, however wide the arithmetic asks for.
         for width in range(min(arithmetic.values, widest - 1), widest + 1):
             lift = _lift_to(arithmetic, width)
             lost: list[object] = []
             narrow = outputs
             outputs = _call_formula(bound, lift, self.node.inputs, lost=lost)
-            if narrow and VALUES()[width] == np.object_:
+            if narrow and value_dtypes()[width] == np.object_:
                 is_enough = width > arithmetic.values
                 outputs = [
                     with_ieee(*each, is_enough) for each in zip(narrow, outputs, strict=True)
@@ -447,7 +447,7 @@ class Evaluation:
                 continue
             if not self._needs_wider(bound, lift, outputs):
                 break
-            if VALUES()[width + 1] == np.object_ and _has_large(outputs):
+            if value_dtypes()[width + 1] == np.object_ and _has_large(outputs):
                 self._has_lost |= bool(lost)
                 break
         return outputs
@@ -468,7 +468,7 @@ class Evaluation:
 
 
 def _lift_to(arithmetic: Arithmetic, width: int) -> Lift:
-    """Return what makes bounded numbers with values of this width, a place in `VALUES`."""
+    """Return what makes bounded numbers with values of this width, a place in `value_dtypes()`."""
     if width != arithmetic.values:
         arithmetic = replace(arithmetic, values=width)
     return partial(_bounded_if_real, arithmetic)

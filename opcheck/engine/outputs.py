@@ -13,7 +13,14 @@ from opcheck.engine.tiers import Tier
 from opcheck.errors import NotSupported
 from opcheck.model import Array
 from opcheck.numbers.arithmetic import expected
-from opcheck.numbers.bounded.array import Bounded, Common, is_finite, magnitude_of, minus, reach
+from opcheck.numbers.bounded.array import (
+    Bounded,
+    Common,
+    difference_of,
+    errors_around,
+    is_finite,
+    magnitude_of,
+)
 from opcheck.numbers.bounded.choice import Truth
 
 if TYPE_CHECKING:
@@ -164,7 +171,7 @@ class Expected:
             if output.grid.dtype != self.dtype:
                 variance = variance + half_ulp(self.values, self.dtype) ** 2 / 3
             deviation = np.sqrt(variance).astype(np.float64, copy=False)
-            yield minus(output.v, self.output.v).astype(np.float64, copy=False), deviation
+            yield difference_of(output.v, self.output.v).astype(np.float64, copy=False), deviation
 
     def floor(self, tier: Tier) -> float:
         """Return the size below which numbers of a tier, or elements of the output, may become 0.
@@ -225,7 +232,7 @@ class Expected:
     def _own_error(self, tier: Tier, output: Bounded) -> Any:
         """Return the error of each element around the values of the first tier."""
         magnitude = np.asarray(np.abs(output.v))
-        own = reach(output.v, np.zeros(magnitude.shape) if output.e is None else output.e)
+        own = errors_around(output.v, np.zeros(magnitude.shape) if output.e is None else output.e)
         if output.k > 0 or output.e is not None:
             k = self._roundoffs_before_output(output)
             # What the reference itself may be off by, which rounds 2^11 times finer or more.
@@ -237,7 +244,7 @@ class Expected:
             own += self._error_of_flushing(tier, output, own)
         is_other = tier.formula is not None or tier.arithmetic.keeps_casts
         if is_other and output.v is not self.output.v:
-            own = own + np.abs(minus(output.v, self.output.v))
+            own = own + np.abs(difference_of(output.v, self.output.v))
         return own
 
     def _in_float64(self, output: Bounded, own: Any) -> Any:

@@ -154,8 +154,8 @@ def _longer(case: Case, names: Collection[str], axis: int, factor: int) -> Case:
 def _repeated(spec: TensorSpec, axis: int, factor: int) -> TensorSpec:
     """Return a tensor with an axis so many times as long.
 
-    Written values are repeated, a rule makes more; one of a file stays as it is, and fits no
-    longer.
+    Written values are repeated, a rule makes more; the values of a file stay, and have another
+    shape then.
     """
     shape = [*spec.shape]
     shape[axis] *= factor

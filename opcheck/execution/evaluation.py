@@ -161,10 +161,10 @@ class CaseEvaluation:
         """Outputs that are right for the other data, a tuple for each answer that the text admits.
 
         They are the oracle's if it was asked, else the engine's; refusals are left out, so that the
-        outer tuple may be empty. None if neither answers: no oracle and no formula, a refusal, a
-        contradiction, or too large a model. Raises ValueError if the case's data cannot be made,
-        MemoryError if they do not fit into memory, UsageError if a file of a model's weights has
-        changed.
+        outer tuple may be empty. None if neither answers: without an oracle and a formula, if the
+        oracle refuses these data or the text forbids the node on them, and for too large a model.
+        Raises ValueError if the case's data cannot be made, MemoryError if they do not fit into
+        memory, UsageError if a file of a model's weights has changed.
         """
         case = self.case
         question = self.question
@@ -430,9 +430,9 @@ class CaseEvaluation:
     def _why_nothing_is_judged(self, judgement: verdict.Judgement) -> str:
         """Describe why a judgement shows nothing about the backend, or "" if it does.
 
-        It shows nothing for a pass of a model whose outputs have no element or number, for a model
-        that contradicts itself and is refused or declared otherwise, and for a whole model with a
-        bad case: then the case is *unsupported* by opcheck.
+        Then the case is *unsupported* by opcheck. It is so for a pass of a model whose outputs have
+        no element or number, for a model that contradicts itself and is refused, or whose outputs
+        the backend declares otherwise, and for a whole model with a bad case.
         """
         if judgement.verdict is Verdict.PASS:
             degenerate = self._degenerate_reason()
@@ -459,7 +459,8 @@ class CaseEvaluation:
             return inferred
         if not self.is_computed_model:
             return ""
-        wants = next((admitted.wants for admitted in self.accepted_answers), ())
+        answers = (one for one in self.accepted_answers if isinstance(one, Answer))
+        wants = next((answer.wants for answer in answers), ())
         for stated, want in zip(output_declarations(data), wants, strict=False):
             if not stated.fits(want.values.shape):
                 gives = f"its nodes give {[*want.values.shape]}"
@@ -539,8 +540,8 @@ class CaseEvaluation:
     def _degenerate_reason(self) -> str:
         """Describe why a right answer to a model shows nothing; "" if it shows something.
 
-        No output has an element, or all elements are NaN. "" for a case that is not a whole model.
-        Raises what `accepted_answers` raises, which was computed before.
+        No output has an element, or all elements are NaN. "" for a case that is not a model, or
+        whose answer is stated. Raises what `accepted_answers` raises, which was computed before.
         """
         if not self.is_computed_model:
             return ""
@@ -1046,9 +1047,10 @@ def evidence(evaluation: CaseEvaluation, wrong: WrongAnswer) -> Evidence | None:
 def evidence_of_pass(case: Case) -> Evidence | None:
     """Return the evidence of a pass: the node and its only right answer, without outputs.
 
-    None where no single answer is known to be right: for unknown operators, cases that a backend
-    decides, several admitted answers, an expected refusal, and a case that is wrong itself. Raises
-    MemoryError if the data do not fit into memory.
+    Of a model that must be refused, it is the invalid node, without an answer. None where no single
+    answer is known to be right: for unknown operators, cases that a backend decides, several
+    admitted answers, and a case that is wrong itself. Raises MemoryError if the data do not fit
+    into memory.
     """
     if not case.expect.is_stated or operator_of(case.op) is None:
         return None

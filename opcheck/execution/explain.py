@@ -15,7 +15,7 @@ from opcheck.errors import UsageError, did_you_mean
 from opcheck.execution.mutate import all_mutants
 from opcheck.known import Line, shipped_ledgers
 from opcheck.model import OpVersion, Verdict
-from opcheck.model.explained import FAILURES, VERDICTS, Explanation
+from opcheck.model.explained import FAILURES, VERDICTS, WORDS, Explanation
 from opcheck.suite import load
 
 #: Fewer words than this are a name and no sentence.
@@ -34,6 +34,7 @@ def explanations(name: str) -> list[Explanation]:
     found = [
         *_verdict(name),
         *_failure(name),
+        *_word(name),
         *_defect(name),
         *_operator(name),
         *_fault(name),
@@ -63,6 +64,14 @@ def _failure(name: str) -> Iterator[Explanation]:
     for failure, meaning in FAILURES.items():
         if failure == name.lower() and failure not in {*Verdict}:
             yield Explanation(f"failure {failure}", (("means", meaning),))
+
+
+def _word(name: str) -> Iterator[Explanation]:
+    """Yield what the level, label, column or other word of this name means, in any case."""
+    for kind, meanings in WORDS.items():
+        for word, meaning in meanings.items():
+            if word.lower() == name.lower():
+                yield Explanation(f"{kind}: {word}", (("means", meaning),))
 
 
 def _defect(name: str) -> Iterator[Explanation]:
@@ -222,6 +231,9 @@ def _hint(name: str) -> str:
     """Return what the name may have been meant to be."""
     ids = [line.id or "" for ledger in shipped_ledgers() for line in ledger.fields.known]
     rulings = [ruling.id for ruling in all_rulings()]
-    known = [*VERDICTS, *FAILURES, *reading.shipped_operators(), *ids, *rulings]
-    kinds = "a case, a verdict, a mistake, a defect such as ORT-0001, a ruling, an operator"
+    words = [word for meanings in WORDS.values() for word in meanings]
+    known = [*VERDICTS, *FAILURES, *words, *reading.shipped_operators(), *ids, *rulings]
+    kinds = (
+        "a case, a verdict, a mistake, a defect such as ORT-0001, a ruling, an operator, a column"
+    )
     return did_you_mean(name, map(str, known)) or f"name {kinds}, or a sentence of a text"

@@ -40,6 +40,7 @@ from opcheck.graph.test_data import DATA
 from opcheck.grouping import not_none
 from opcheck.model import EXACT, Array, Case, Question, Task, Tensors, Tolerance
 from opcheck.suite import golden_files as gm
+from opcheck.suite.select import HUGE
 
 #: Packages that the values of golden files may depend on.
 _PACKAGES = ("ml_dtypes", "mpmath", "numpy", "onnx")
@@ -168,8 +169,8 @@ def as_rtol_and_atol(outputs: Sequence[Ends]) -> tuple[float, float]:
     """Return the tightest rtol and atol that admit all finite values, by ONNX's comparison.
 
     Both are 0 if nothing but the written values is right. They are widened by 1 % until ONNX's
-    runner, which rounds, accepts the ends of every output; after 40 steps in vain, atol alone
-    admits all.
+    runner, which rounds, accepts the ends of every output; after 40 steps in vain, atol is 1.1
+    times the largest error.
     """
     errors = [np.empty(0)]
     sizes = [np.empty(0)]
@@ -291,11 +292,13 @@ class CaseTests(NamedTuple):
 def golden_tests(case: Case) -> CaseTests:
     """Return the tests of `case`, or the reason why it is left out.
 
-    A case is left out if it contradicts itself or the engine, which are its own faults, if the
-    engine cannot compute it, if backends or chance decide the answer, if outputs may come in any
-    order, or if it does not fit into memory. Raises UnsoundArithmetic if this machine's arithmetic
-    cannot be relied on, UsageError if a file of a model's weights has changed.
+    A case is left out if it contradicts itself or the engine, or does not fit into memory, which
+    are its own faults; if the engine cannot compute it, if backends or chance decide the answer, if
+    outputs may come in any order, and at level huge. Raises UnsoundArithmetic if this machine's
+    arithmetic cannot be relied on, UsageError if a file of a model's weights has changed.
     """
+    if case.level == HUGE:
+        return _left_out(case, "level huge: its data are never held as a whole")
     try:
         return _golden_tests(case)
     except expected.Unsupported as error:
@@ -446,19 +449,24 @@ def _test_of_twin(legal: Case, twin: Question) -> Test:
 def _alternatives(case: Case, question: Question) -> Iterator[Test]:
     """Yield a test for each answer that an undecided text admits, as its author stated it.
 
-    A refusal gives a test without outputs, and a computed answer is correctly rounded. Raises
-    WrongCase if the engine contradicts an answer, Unsupported if it cannot compute one,
-    UnsoundArithmetic if this machine's arithmetic cannot be relied on.
+    A refusal gives a test without outputs, and a computed answer is correctly rounded; if the
+    engine has several, by its readings of the text, each gives a test. Raises WrongCase if the
+    engine contradicts an answer, Unsupported if it cannot compute one, ValueError if a rounding
+    stays uncertain, UnsoundArithmetic if this machine's arithmetic cannot be relied on.
     """
     assert isinstance(case.expect, model.AnyOf)
-    admitted = expected.accepted_answers(case, question)
-    for alternative, answer in zip(case.expect.alternatives, admitted, strict=True):
+    by_name = {answer.name: answer for answer in expected.accepted_answers(case, question)}
+    for alternative in case.expect.alternatives:
+        is_computed = isinstance(alternative.expect, model.Computed)
+        readings = _readings(question) if is_computed else ()
+        if len(readings) > 1:
+            yield from _of_readings(case, question, readings, alternative.name)
+            continue
+        answer = by_name[alternative.name]
         if isinstance(answer, verdict.Refusal):
             test = replace(_test(case, question), reason=answer.reason)
         else:
-            computed: NodeOutputs | None = None
-            if isinstance(alternative.expect, model.Computed):
-                computed = outputs(question.task, question.inputs)
+            computed = outputs(question.task, question.inputs) if is_computed else None
             test = _test(case, question, answer.wants, computed)
         yield _as_alternative(test, case, alternative.name)
 
@@ -481,14 +489,15 @@ def _readings(question: Question) -> tuple[Reading[Outputs], ...]:
 
 
 def _of_readings(
-    case: Case, question: Question, readings: Sequence[Reading[Outputs]]
+    case: Case, question: Question, readings: Sequence[Reading[Outputs]], alternative: str = ""
 ) -> Iterator[Test]:
     """Yield a test for each different answer of the engine, named by the readings that it follows.
 
-    A reading is a way to understand what the text leaves open. One by which the node is invalid
-    gives a test that expects a refusal; one whose outputs are not decided gives none, nor does one
-    with the outputs of an earlier one. Raises ValueError if a rounding stays uncertain,
-    UnsoundArithmetic if this machine's arithmetic cannot be relied on.
+    The name of the case's `alternative` goes before, "" without alternatives. A reading is a way to
+    understand what the text leaves open. One by which the node is invalid gives a test that expects
+    a refusal; one whose outputs are not decided gives none, nor does one with the outputs of an
+    earlier one. Raises ValueError if a rounding stays uncertain, UnsoundArithmetic if this
+    machine's arithmetic cannot be relied on.
     """
     written: list[tuple[Array, ...]] = []
     for reading in readings:
@@ -505,7 +514,8 @@ def _of_readings(
             written.append(arrays)
             wants = expected.wants_of_outputs(case, reading.answer)
             test = _test(case, question, wants, computed)
-        yield _as_alternative(test, case, ", ".join(reading.chosen.values()))
+        names = filter(None, (alternative, *reading.chosen.values()))
+        yield _as_alternative(test, case, ", ".join(names))
 
 
 #: How tests are named: by percent-encoded ids of cases, or as ONNX names its node tests.

@@ -24,7 +24,11 @@ _PERMISSIONS = 0o644
 
 
 def _write_tar_gz(folder: Path, archive: Path) -> None:
-    """Write the files of `folder` to a compressed tar file; raises OSError."""
+    """Write the files of `folder` to a compressed tar file, `archive`, which it replaces.
+
+    All have the same date and permissions, so that the same files give the same bytes. Raises
+    OSError.
+    """
     with (
         archive.open("wb") as file,
         gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as compressed,
@@ -40,7 +44,11 @@ def _write_tar_gz(folder: Path, archive: Path) -> None:
 
 
 def _write_zip(folder: Path, archive: Path) -> None:
-    """Write the files of `folder` to a zip file; raises OSError."""
+    """Write the files of `folder` to a zip file, `archive`, which it replaces.
+
+    All have the same date and permissions, so that the same files give the same bytes. Raises
+    OSError.
+    """
     with zipfile.ZipFile(archive, "w") as package:
         for name, path in _files(folder):
             entry = zipfile.ZipInfo(name, _DATE_OF_ZIP)

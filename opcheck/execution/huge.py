@@ -56,7 +56,11 @@ class Needs:
     disk: int
 
     def missing(self) -> str:
-        """Return what this machine has too little of at the moment, in words, or ""."""
+        """Return what this machine has too little of at the moment, in words, or "".
+
+        Memory comes before space in the folder of temporary files; only the first that is missing
+        is named. Raises OSError if that folder is not there.
+        """
         memory = _free_memory()
         if memory < self.memory:
             return _too_little("memory", self.memory, memory)
@@ -104,10 +108,10 @@ def judged(
 ) -> Questions[tuple[Judgement, Reply | None]]:
     """Judge a backend on a case of level huge: a generator of one question, or none.
 
-    Returns the judgement, and the reply or None. Without enough memory or space, and on another
-    system than Linux, the verdict is *not run*, and no backend is asked. `confirm` returns an
-    outcome without claims that this process does not find true. Raises ValueError for data that
-    cannot be made, KeyboardInterrupt if the user interrupts it.
+    Returns the judgement, and the reply or None. Without enough memory or space, on another system
+    than Linux, and if a temporary file cannot be written, the verdict is *not run*. `confirm`
+    returns an outcome without claims that this process does not find true. Raises ValueError for
+    data that cannot be made, KeyboardInterrupt if the user interrupts it.
     """
     node = huge_node(case)
     missing = needs_of(case, node).missing()
@@ -115,24 +119,43 @@ def judged(
         missing = "level huge shares files between processes as Linux does"
     if missing:
         return Judgement(Verdict.NOT_RUN, missing), None
-    with tempfile.TemporaryFile() as inputs, tempfile.TemporaryFile() as outputs:
-        starts = tuple(_write(inputs, spec) for spec in case.inputs)
-        inputs.flush()
-        files = DataFiles(_path(inputs), starts, _path(outputs))
-        task = _task(case)
-        reply = yield Question(
-            task=task,
-            inputs=(),
-            second=(),
-            second_is_legal=False,
-            timeout=case.timeout,
-            files=files,
-        )
-        outcome = confirm(reply.outcome, task)
-        if isinstance(outcome, Produced):
-            judgement = _judge_output(case, node, outcome.written, outputs)
-        else:
-            judgement = verdict.judge(case.rule, [Answer(())], outcome, tolerance=None)
+    try:
+        with tempfile.TemporaryFile() as inputs, tempfile.TemporaryFile() as outputs:
+            return (yield from _judged_on_files(case, node, inputs, outputs, confirm))
+    except OSError as error:  # as of a quota, which no free space shows
+        reason = f"temporary files cannot be written: {error.strerror or error}"
+        return Judgement(Verdict.NOT_RUN, reason), None
+
+
+def _judged_on_files(
+    case: Case,
+    node: HugeNode,
+    inputs: IO[bytes],
+    outputs: IO[bytes],
+    confirm: Callable[[Outcome, Task], Outcome],
+) -> Questions[tuple[Judgement, Reply]]:
+    """Write the inputs to one file, ask the backend, and judge what it wrote to the other.
+
+    Generator of one question; returns the judgement and the reply. For `confirm` see `judged`.
+    Raises ValueError for data that cannot be made, OSError for a file that cannot be written or
+    read, KeyboardInterrupt if the user interrupts it.
+    """
+    starts = tuple(_write(inputs, spec) for spec in case.inputs)
+    inputs.flush()
+    task = _task(case)
+    reply = yield Question(
+        task=task,
+        inputs=(),
+        second=(),
+        second_is_legal=False,
+        timeout=case.timeout,
+        files=DataFiles(_path(inputs), starts, _path(outputs)),
+    )
+    outcome = confirm(reply.outcome, task)
+    if isinstance(outcome, Produced):
+        judgement = _judge_output(case, node, outcome.written, outputs)
+    else:
+        judgement = verdict.judge(case.rule, [Answer(())], outcome, tolerance=None)
     return judgement, reply
 
 
@@ -142,7 +165,10 @@ def _path(file: IO[bytes]) -> str:
 
 
 def _task(case: Case) -> Task:
-    """Return the node of a case as a task, without data: all inputs come from the file."""
+    """Return the node of a case as a task, without data: all inputs come from the file.
+
+    It has no initializers.
+    """
     return Task(
         case=case.id,
         op=case.op,
@@ -199,7 +225,10 @@ def _judge_output(
 
 
 def _wrong_form(wanted: Declared, written: tuple[Declared, ...]) -> Failure | None:
-    """Return how outputs differ from a single one, `wanted`, in form; None if they do not."""
+    """Return how outputs differ from a single one, `wanted`, in form; None if they do not.
+
+    That is "count", else "dtype", else "shape"; `wanted` has both.
+    """
     if len(written) != 1:
         return "count"
     (only,) = written

@@ -5,7 +5,6 @@ on cases by field. An entry and a place go by their indices in the file, from 0.
 if it makes a run fail.
 """
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -247,7 +246,7 @@ def pattern(reason: str) -> str | None:
     `*`; a reason matches that contains it anywhere.
     """
     text = _printable(reason, "*")[: 4 * _LONGEST]
-    text = re.sub(r"\*(?:[\s*,:;×x]*\*)+", "*", diagnose.PARTICULARS.sub("*", text))
+    text = diagnose.without_particulars(text)
     if len(text) > _LONGEST:
         text = text[:_LONGEST].rpartition(" ")[0] or text[:_LONGEST]
     text = text.strip(" *:;,")

@@ -12,8 +12,9 @@ from operator import attrgetter
 import numpy as np
 
 from opcheck import clauses, situations
+from opcheck.compare.verdict import Answer
 from opcheck.diagnose.suspects import cell_of
-from opcheck.execution.expected import accepted_answers, question
+from opcheck.execution.expected import Unsupported, accepted_answers, question
 from opcheck.execution.mutate import Sighting
 from opcheck.grouping import group_by
 from opcheck.known import Ledger
@@ -60,8 +61,8 @@ def _mutants(cases: Sequence[Case], sightings: Iterable[Sighting]) -> Iterator[S
     """Yield each mutant with the ids of the cases that kill it, that is fail it as a backend.
 
     Without any, the demand is a "warning", with the cases that notice it. A mutant that no case
-    even notices is left out. One of any type must be seen in the dtype that it counts for, if it
-    can be: float32's newest version is asked alone.
+    even notices is left out. One that a single dtype decides about has its cases of that dtype
+    alone, if there are any.
     """
     dtypes = {case.id: cell_of(case).dtype for case in cases}
     for sighting in sightings:
@@ -75,7 +76,10 @@ def _mutants(cases: Sequence[Case], sightings: Iterable[Sighting]) -> Iterator[S
 
 
 def _sentences(cases: Sequence[Case]) -> Iterator[Shown]:
-    """Yield each sentence of the specification that cases of a version test, with these cases."""
+    """Yield each sentence of the specification that cases of a version test, with these cases.
+
+    A sentence names its cases by their name, or name and row, which may be several by id.
+    """
     by_label: dict[tuple[OpVersion, str], list[str]] = {}
     for case in cases:
         for label in (case.name, f"{case.name}#{case.row}"):
@@ -140,8 +144,9 @@ def _refusals(cases: Sequence[Case]) -> Iterator[Shown]:
 def _rests(cases: Sequence[Case]) -> Iterator[Shown]:
     """Yield where a kernel may leave the rest of a row, with the cases that would show it.
 
-    That is in each version for each dtype of what goes in and of what comes out, and in the newest
-    version for each pair of these.
+    A rest is what whole vectors of elements leave. One is to be shown in each version for each
+    dtype of what goes in and of what comes out, and in the newest version for each pair of these.
+    Raises WrongCase for a case that contradicts itself.
     """
     newest = {case.op.name: case.op for case in sorted(cases, key=attrgetter("op"))}
     showing = [case for case in cases if _leaves_a_rest(case) and _shows_a_rest(case)]
@@ -156,16 +161,29 @@ def _rests(cases: Sequence[Case]) -> Iterator[Shown]:
 
 
 def _leaves_a_rest(case: Case) -> bool:
-    """Return True if an answer is known, and vectors of 8 to 32 elements leave an input's rest."""
+    """Return True if the case or the engine states its answer, and vectors leave an input's rest.
+
+    So do vectors of 8, 16 and 32 elements of an input of more than 32, if it is no multiple of 8.
+    """
     sizes = [math.prod(spec.shape) for spec in case.inputs]
     is_answered = isinstance(case.expect, Computed | Values)
     return is_answered and any(size > 32 and size % 8 for size in sizes)
 
 
 def _shows_a_rest(case: Case) -> bool:
-    """Return True if what vectors of 8 elements leave of the answer is not all zeros."""
-    first, *_ = accepted_answers(case, question(case))
-    values = first.wants[0].values.reshape(-1)
+    """Return True if what vectors of 8 elements leave of the first output is not all zeros.
+
+    Of several answers the first decides. False if the engine has none, and for refusals alone.
+    Raises WrongCase for a case that contradicts itself.
+    """
+    try:
+        admitted = accepted_answers(case, question(case))
+    except Unsupported:
+        return False
+    answer = next((one for one in admitted if isinstance(one, Answer)), None)
+    if answer is None:
+        return False
+    values = answer.wants[0].values.reshape(-1)
     return any(one != 0 for one in values[len(values) // 8 * 8 :].tolist())
 
 
@@ -175,7 +193,11 @@ def _output(case: Case) -> str:
 
 
 def _no_numbers(cases: Sequence[Case]) -> Iterator[Shown]:
-    """Yield NaN and infinity of each version and float dtype, with the cases that have them."""
+    """Yield NaN and infinity of each version and float dtype, with the cases that have them.
+
+    The dtype is that of the input in which they are. Cases of which a backend states the answer, or
+    that expect a refusal or one of several answers, do not count.
+    """
     by_kind: dict[Demand, list[str]] = {}
     for case in cases:
         if not isinstance(case.expect, Computed | Values):
@@ -188,7 +210,10 @@ def _no_numbers(cases: Sequence[Case]) -> Iterator[Shown]:
 
 
 def _no_numbers_of(spec: TensorSpec) -> list[str]:
-    """Return which of `nan` and `infinite` are in an input; those of large inputs are left out."""
+    """Return which of "nan" and "infinite" an input holds; none for one of over 512 elements.
+
+    None, too, if it is not floating. Raises ValueError for data that cannot be made.
+    """
     if spec.dtype.kind != "float" or math.prod(spec.shape) > MOST_ELEMENTS:
         return []
     values = materialize(spec)

@@ -13,6 +13,7 @@ what its type states.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -125,14 +126,14 @@ class Network:
     def constants(self) -> Mapping[str, model.Array]:
         """Tensors that are the same in every run, by name: initializers and outputs of Constant.
 
-        Raises InvalidNode for a Constant that the specification forbids, such as one without a
-        value.
+        A Constant that the specification forbids, such as one without a value, is left out.
         """
         constants = dict(self.body.constants)
         for node in self.body.nodes:
             if node.op.name == "Constant" and not node.op.domain:
                 plain: Any = dict(node.attrs)
-                constants[node.outputs[0]] = engine.Node(node.op, (), plain).plain[0]
+                with suppress(errors.InvalidNode):
+                    constants[node.outputs[0]] = engine.Node(node.op, (), plain).plain[0]
         return constants
 
     def values(self) -> Iterator[tuple[Part, Values]]:

@@ -43,6 +43,7 @@ from opcheck.reading import (
     shipped_name,
     validation,
 )
+from opcheck.suite.select import HUGE
 
 #: The outputs of a node, or why it is refused; an exception is returned, and not raised.
 OutputsOrRefusal: TypeAlias = Sequence[Any] | InvalidNode
@@ -268,8 +269,9 @@ def mutants_in(op: OpVersion, dtype: str) -> tuple[AnyMutant, ...]:
 def _stateful_mutants(operator: Operator, op: OpVersion, dtype: str) -> Iterator[StatefulMutant]:
     """Yield the stateful mutants that can show in an operator on one dtype, in a fixed order.
 
-    Those that remember inputs need some; those that remember values need outputs that depend on the
-    inputs' values, and not on shapes, on chance, or on the dtype alone.
+    Those that remember inputs need some. Those that remember values need outputs that depend on the
+    inputs' values, not on shapes or chance alone, and inputs that are not scalars, which are the
+    same in each run.
     """
     has_inputs = bool(opset.versions(op.domain, op.name)[op.since].inputs)
     has_values = has_inputs and not (
@@ -297,9 +299,9 @@ def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
 
     A version has a cell for each legal dtype of its cases, sorted. A case of an illegal or unknown
     dtype is in all of them, and in none if there are none, as of versions that the engine does not
-    compute.
+    compute. Cases of level huge, whose data no mutant can be shown, are left out.
     """
-    stated = [case for case in cases if case.expect.is_stated]
+    stated = [case for case in cases if case.expect.is_stated and case.level != HUGE]
     by_cell: dict[Cell, tuple[Case, ...]] = {}
     for op, of_op in sorted(group_by(stated, lambda case: case.op).items()):
         allowed = {*dtypes_of(op)}

@@ -262,7 +262,10 @@ class CaseJudge:
             self._driver.start(backend, questions, (place, number))
 
     def _end_of_oracle(self, place: int, reply: Reply) -> None:
-        """Keep the answer of a case's oracle, and ask the backends that wait for it."""
+        """Keep the answer of a case's oracle, and ask the backends that wait for it.
+
+        `reply` has the oracle's outcome, which need not be an answer.
+        """
         opened = self._open[place]
         oracle = self.oracles[str(opened.evaluation.case.expect.oracle)].info
         opened.evaluation.oracle_answer = OracleAnswer(oracle, reply.outcome)

@@ -140,7 +140,10 @@ def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
 
 
 def _empty_cells(cases: Iterable[Case]) -> dict[Cell, dict[str, Case]]:
-    """Return a cell, still empty, for each version and allowed dtype of the operators of cases."""
+    """Return a cell, still empty, for each version and allowed dtype of the operators of cases.
+
+    They are all versions that onnx or DirectML has, those without a case too.
+    """
     cells: dict[Cell, dict[str, Case]] = {}
     for domain, name in sorted({(case.op.domain, case.op.name) for case in cases}):
         for schema in opset.versions(domain, name).values():

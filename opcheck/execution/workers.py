@@ -67,7 +67,10 @@ def chosen_backends(wanted: Sequence[str], folder: Path, limits: Limits) -> list
     known = profiles(Path.cwd())
 
     def settings_of(text: str) -> BackendSettings:
-        """Return the settings of one backend; raise UsageError if it is wrong or named twice."""
+        """Return the settings of one backend; raise UsageError if it is wrong or named twice.
+
+        A limit that the user states goes before that of a profile, and that before the default.
+        """
         if wanted.count(text) > 1:
             raise UsageError(f"backend {text!r} is named twice")
         profile = resolve(text, known)

@@ -89,7 +89,7 @@ class Arithmetic:
         keeps_casts: A Cast to a 16-bit type within a graph may leave its rounding out; see
             `bounded.movement.cast_to_half`.
         values: How wide the values are that all of this is about, from 0 for float64 on; see
-            `bounded.array.VALUES`.
+            `bounded.array.value_dtypes()`.
     """
 
     grid: Grid

@@ -628,8 +628,9 @@ def pad(
     """Return `x` with constants around it, as NumPy's function; beyond the standard.
 
     `widths` are the numbers of elements before and after: one integer for all, one pair, or a pair
-    for each axis. Raises ValueError for widths below 0 and for a wrong number of them, and
-    OverflowError for a constant that an integer type of `x` lacks.
+    for each axis. In an integer type of `x` a constant loses its fraction. Raises ValueError for
+    widths below 0 and for a wrong number of them, and OverflowError for an integer that the type
+    of `x` lacks.
     """
     return dispatch("pad", x, widths, constant_values=constant_values)
 

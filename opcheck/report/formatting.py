@@ -13,6 +13,7 @@ from opcheck import clauses, grouping, model, suite
 from opcheck.dtypes import PARTS, DType, of, round_to
 from opcheck.errors import UsageError
 from opcheck.report import plain_text
+from opcheck.report.rulings import concerning
 from opcheck.suite.select import HUGE
 
 #: The most elements of a literal shown in a line.
@@ -185,11 +186,18 @@ class Recorder:
             clause=case.clause and (clauses.quotation(case.clause, case.op) or case.clause),
             question=question(case),
             repeat=repeat(result, self._backends),
-            rulings=() if result.verdict in _SILENT else clauses.rulings(case.clause, case.op),
+            rulings=self._rulings(result),
             comparisons=tuple(map(_comparison, result.comparisons)),
             **plain_text.attributes_of(case, "op opset name row rule level source"),
             **{name: getattr(result, name) for name in _ALIKE},
         )
+
+    def _rulings(self, result: model.LiveResult) -> tuple[str, ...]:
+        """The rulings on the sentence that the case quotes, as far as they concern the case."""
+        if result.verdict in _SILENT:
+            return ()
+        case = result.case
+        return concerning(clauses.rulings(case.clause, case.op), case, result.comparisons)
 
 
 def _comparison(comparison: model.Comparison) -> model.ComparisonRecord:

@@ -13,6 +13,7 @@ from rich.text import Text
 from opcheck import clauses, model
 from opcheck.grouping import group_by
 from opcheck.model import Fate, MutantId, Mutation, Power, Score
+from opcheck.model.explained import FATES
 from opcheck.report import formatting, plain_text
 from opcheck.report.style import Numbers, new_table, put, put_all, say
 from opcheck.suite.load import Coverage
@@ -197,6 +198,10 @@ def _cells(checked: clauses.CheckedSentence) -> tuple[Text, Text]:
     return count, tests if names else Text("none of these cases", "yellow")
 
 
+#: The last part of the legend below the table of mutants.
+_SCORE = "score: killed and warned, of all that are not harmless"
+
+
 def show_power(console: Console, power: Power, *, verbose: bool) -> None:
     """Print arguments, then survivors, and last the scores, next to the prompt."""
     mutations = sorted(power.mutations, key=attrgetter("mutant"))
@@ -212,6 +217,10 @@ def show_power(console: Console, power: Power, *, verbose: bool) -> None:
         if survivors:
             _show_survivor(console, survivors, mutations, power)
     put_all(console, _scores(mutations))
+    fates = {mutation.fate for mutation in mutations}
+    legend = [f"{fate}: {text}" for fate, text in FATES.items() if fate in fates]
+    say(console, "; ".join([*legend, _SCORE]), "dim")
+    console.print()
 
 
 def _show_contradiction(console: Console, mutations: Sequence[Mutation]) -> None:

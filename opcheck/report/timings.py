@@ -22,7 +22,17 @@ from opcheck.model import Case
 from opcheck.model.timing import Bench, Machine, Rows, Sample, Timed, Timing
 from opcheck.reading.validation import shown
 from opcheck.report import write_text
-from opcheck.report.plain_text import brief, digits, interval, percent, plural, rate, seconds, size
+from opcheck.report.plain_text import (
+    brief,
+    digits,
+    interval,
+    one_line,
+    percent,
+    plural,
+    rate,
+    seconds,
+    size,
+)
 from opcheck.report.store import Reading, line, stored
 from opcheck.report.style import Numbers, grouped, new_table, put_all, say, unlike
 from opcheck.timing import BUSY, NOISY, Compared, Ratio, Spread, means, ratio, spread, words
@@ -159,13 +169,14 @@ def show(console: Console, bench: Bench, rows: Rows, *, complete: bool = True) -
 
 
 def show_cases(console: Console, cases: Sequence[Case]) -> None:
-    """Print cases that can be timed, with the sizes of their inputs."""
+    """Print cases that can be timed, with the sizes of their inputs; ids are never folded."""
     table = new_table("case", "operator", "dtype", "shapes", Numbers("inputs"))
+    table.columns[0].no_wrap = True
     for case in cases:
         shapes = ", ".join(f"{[*spec.shape]}" for spec in case.inputs)
         dtypes = ", ".join(dict.fromkeys(spec.dtype.name for spec in case.inputs))
         moved = size(sum(spec.nbytes for spec in case.inputs))
-        table.add_row(brief(case.id), str(case.op), dtypes, brief(shapes), moved)
+        table.add_row(one_line(case.id), str(case.op), dtypes, brief(shapes), moved)
     put_all(console, table)
     of_operators = len({case.op.name for case in cases})
     operators = plural(of_operators, "operator")

@@ -16,6 +16,7 @@ from opcheck.situations import (
     attributes,
     axes,
     broadcasting,
+    coefficients,
     equations,
     indexing,
     integers,
@@ -33,6 +34,7 @@ FAMILIES = (
     quantization.FAMILY,
     attributes.FAMILY,
     axes.FAMILY,
+    coefficients.FAMILY,
 )
 #: The types that situations of one type are asked of: the first that an operator has.
 _LEADING = ("float32", "int64", "uint32", "bool", "string")

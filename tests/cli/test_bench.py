@@ -293,6 +293,15 @@ def test_what_can_be_timed_is_listed(run, bench):
     assert "--op NAME" not in mine.stderr
 
 
+def test_ids_of_what_can_be_timed_are_whole_on_a_narrow_terminal(run):
+    narrow = run("bench", "--list", "--op", "Softmax", COLUMNS="60", code=0).stdout
+    ids = [line.split()[0] for line in narrow.splitlines() if line.startswith("Softmax/")]
+    assert "Softmax/classes@dtype=bfloat16" in ids
+    assert ids
+    for id in ids:
+        run("bench", "--list", "--case", id, code=0)
+
+
 def test_an_operator_without_bench_cases_is_timed_on_a_derived_one(run, tmp_path):
     words = ["bench", "--op", "Relu", "--quick", "-b", "numpy", "--report", "csv=times.csv"]
     found = run(*words, code=0)

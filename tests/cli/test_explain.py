@@ -2,23 +2,37 @@
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from opcheck.analysis import ChangeKind
 from opcheck.engine import operators
-from opcheck.errors import UsageError
+from opcheck.errors import Exit, UsageError
 from opcheck.execution.explain import explanations
 from opcheck.execution.mutate import all_mutants
 from opcheck.known import shipped_ledgers
 from opcheck.model import FAILURES, OpVersion, Verdict
-from opcheck.model.explained import FAILURES as MEANINGS_OF_FAILURES, VERDICTS
+from opcheck.model.case import Level, Rule
+from opcheck.model.explained import FAILURES as MEANINGS_OF_FAILURES, VERDICTS, WORDS
+from opcheck.suite.select import HUGE
+from opcheck.timing import Word
 
 TESTS = Path(__file__).parent.parent
 #: Where outputs are held that name mistakes and defects.
 SNAPSHOTS = [*TESTS.glob("cli/snapshots/*.txt"), *TESTS.glob("report/snapshots/*.txt")]
 #: How a mistake stands at the end of a line of causes.
-MISTAKE = re.compile(r"(?:looks|or|likely cause:?) .*\(([a-z][a-z0-9_]+)\)$")
+MISTAKE = re.compile(r"(?:likely|looks|or|likely cause:?) .*\(([a-z][a-z0-9_]+)\)$")
+#: The line under the head of a table, and what parts its columns.
+RULE = re.compile(r"\s*[─-]{8,}")
+BLANKS = re.compile(r"\s{2,}")
+#: A label, indented by two blanks, or by six in a snapshot of several texts.
+LABELLED = re.compile(r"(?: {4})?  ([a-z]+) {2,}\S")
+LISTED = re.compile(r"  [A-Z]\w+-\d+, ([a-z]+), ([a-z]+), ([a-z]+)")
+#: Backends of the tests, with their versions, are heads of columns too.
+BACKEND = re.compile(r"\w+ \d+\.\d+")
 DEFECT = re.compile(r"\b(?:ORT|OV|REF|TORCH|TRACT)-\d{4}\b")
 
 
@@ -58,7 +72,51 @@ def test_every_verdict_stands_in_the_table_of_verdicts() -> None:
 def test_mistakes_in_outputs_are_known(mistakes: set[str]) -> None:
     printed = {found[1] for line in lines_of_snapshots() if (found := MISTAKE.search(line))}
     assert printed
-    assert printed <= mistakes
+    # Some are of any operator, or of none that suites are asked about.
+    assert {name for name in printed - mistakes if not is_explained(name)} == set()
+
+
+def heads() -> set[str]:
+    """The heads of all columns of tables."""
+    found: set[str] = set()
+    before = ""
+    for line in lines_of_snapshots():
+        if RULE.fullmatch(line):
+            found.update(filter(None, BLANKS.split(before.strip())))
+        before = line
+    return {head for head in found if not BACKEND.fullmatch(head)}
+
+
+def labels() -> set[str]:
+    """The labels of lines: of a failure, and of a mutant."""
+    return {found[1] for line in lines_of_snapshots() if (found := LABELLED.match(line))}
+
+
+def words_of_listed_cases() -> set[str]:
+    """The rule, the level and the expected answer of cases that are listed."""
+    return {word for line in lines_of_snapshots() for word in chain(*LISTED.findall(line))}
+
+
+@pytest.mark.parametrize("collected", [heads, labels, words_of_listed_cases])
+def test_words_in_outputs_are_explained(collected) -> None:
+    printed = collected()
+    assert len(printed) > 2
+    assert {word for word in printed if not is_explained(word)} == set()
+
+
+def is_explained(word: str) -> bool:
+    try:
+        return bool(explanations(word))
+    except UsageError:
+        return False
+
+
+def test_every_other_kind_of_word_is_explained_whole() -> None:
+    assert {*WORDS["change between two runs"]} == {*map(str, ChangeKind)}
+    assert {*WORDS["exit code"]} == {f"exit {code:d}" for code in Exit}
+    assert {*WORDS["level"]} == {*get_args(Level), HUGE}
+    assert {*WORDS["rule"]} == {*get_args(Rule)}
+    assert {*WORDS["verdict on a time"]} == {*get_args(Word), "baseline"}
 
 
 def test_defects_in_outputs_are_known() -> None:

@@ -203,6 +203,14 @@ def test_too_little_room_is_not_run_and_no_backend_is_asked(run, folder, monkeyp
     assert all("GiB" in record.reason for record in found)
 
 
+def test_a_file_that_cannot_be_written_is_not_run(folder, monkeypatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(122, "Disk quota exceeded")
+
+    monkeypatch.setattr(huge, "_write", full)
+    assert {*verdicts("huge", "right")} == {Verdict.NOT_RUN}
+
+
 def test_a_case_needs_its_inputs_and_thrice_its_output() -> None:
     (case,) = load(ops=("Relu",), levels=("huge",))
     needs = huge.needs_of(case, huge.huge_node(case))

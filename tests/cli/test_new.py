@@ -39,10 +39,12 @@ def test_a_new_case_file_is_right_by_itself(run, op: str) -> None:
     run("run", "first.yaml", "-b", "numpy", code=0)
 
 
-@pytest.mark.parametrize("address", ["numpy", """cmd:./run "{model}" 'a' \\b é"""])
-def test_a_new_gate_has_settings_and_workflows(run, tmp_path, address: str) -> None:
+@pytest.mark.parametrize(
+    ("address", "name"), [("numpy", "mine"), ("""cmd:./run "{model}" 'a' \\b é""", "run")]
+)
+def test_a_new_gate_has_settings_and_workflows(run, tmp_path, address: str, name: str) -> None:
     run("new", "gate", "--backend", address, code=0)
-    assert str(profiles(tmp_path)["mine"].address) == address
+    assert str(profiles(tmp_path)[name].address) == address
     workflows = tmp_path / ".github" / "workflows"
     calling = yaml.safe_load((workflows / "conformance.yml").read_text())
     assert calling["jobs"]["conformance"]["uses"] == "./.github/workflows/opcheck.yml"
@@ -52,6 +54,41 @@ def test_a_new_gate_has_settings_and_workflows(run, tmp_path, address: str) -> N
     assert given.keys() <= inputs.keys()
     # The ledger is not there yet.
     assert "options" not in given
+    assert given["backends"] == name
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["-b", "py:npu"], "npu"),
+        (["-b", "py:tools.npu:Npu"], "npu"),
+        (["-b", "cmd:./build/my-run {model}"], "my-run"),
+        (["-b", "onnxruntime"], "mine"),
+        (["-b", "onnxruntime", "--name", "gpu"], "gpu"),
+    ],
+)
+def test_the_profile_of_a_gate_is_called_like_its_backend(run, tmp_path, words, name: str) -> None:
+    printed = run("new", "gate", *words, code=0).stdout
+    assert [*profiles(tmp_path)] == [name]
+    assert all(f" -b {name} " in line for line in printed.splitlines()[1:])
+
+
+def test_operators_of_a_gate_are_the_scope_of_its_profile(run, tmp_path) -> None:
+    with_operators = run("new", "gate", "-b", "py:npu", "--op", "Softmax,Reduce*", code=0).stdout
+    assert profiles(tmp_path)["npu"].operators == ("Softmax", "Reduce*")
+    assert "opcheck support" not in with_operators
+    # Without them, the first thing to do is to find them.
+    without = run("new", "gate", "elsewhere", "-b", "py:npu", code=0).stdout
+    assert profiles(tmp_path / "elsewhere")["npu"].operators == ()
+    assert without.splitlines()[1].startswith("  opcheck support -b npu ")
+
+
+@pytest.mark.parametrize("words", [["--name", "numpy"], ["--name", "a b"], ["--op", "Softmx"]])
+def test_a_gate_with_a_name_or_an_operator_that_cannot_be_is_not_written(
+    run, tmp_path, words
+) -> None:
+    run("new", "gate", "-b", "onnxruntime", *words, code=2)
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize(

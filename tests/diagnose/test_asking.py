@@ -379,6 +379,31 @@ CLIP = replace(
 )
 
 
+def gather(number: int, axis: int, *indices: int) -> Case:
+    """A Gather from [2, 3, 4 + number] at other indices."""
+    content = Fill("uniform", (-1, 1))
+    data = replace(GATHER.inputs[0], shape=(2, 3, 4 + number), content=content)
+    spec = replace(GATHER.inputs[1], shape=(len(indices),), content=Given(np.array(indices)))
+    fields = {"attrs": {"axis": axis}, "inputs": (data, spec), "clause": "", "row": None}
+    return replace(GATHER, id=f"Gather/{number}_{axis}_{indices}", name="made", **fields)
+
+
+def along_axis_0(node: Node) -> Any:
+    """A negative axis is 0, but for indices that are out of range then."""
+    if node.attrs["axis"] < 0 and (node.inputs[1] < 2).all():
+        return right(node.with_attrs(axis=0))
+    return right(node)
+
+
+def test_a_pass_whose_misreading_is_illegal_contradicts_no_mistake() -> None:
+    wrong = [gather(n, axis, 1, 0) for n in range(3) for axis in (-1, -2)]
+    beyond = [gather(n, -1, 2, 0) for n in range(3)]
+    cases = [*wrong, *beyond, *(gather(n, axis, 1) for n in range(3) for axis in range(3))]
+    failed, _ = run(cases, along_axis_0, asks_again=False)
+    assert [record.case for record in failed] == [case.id for case in wrong]
+    assert {record.diagnoses[0].mistake for record in failed} == {"negative_axis_is_0"}
+
+
 def test_an_optional_input_is_left_out_and_given() -> None:
     low = TensorSpec("min", FLOAT32, (), Given(np.array(0.0)))
     other = replace(CLIP, inputs=(CLIP.inputs[0], low), slots=("input", "min"))
@@ -451,6 +476,14 @@ def test_a_property_is_refuted_by_a_case_that_fails_without_it() -> None:
     # Of several causes, another one may be why it fails.
     passes = AskedAgain("", base=1, case=8, fails=False)
     assert left_after(fails, passes) == {"strides", "ceil_mode"}
+
+
+def test_another_case_that_passes_with_the_property_is_no_cure() -> None:
+    cure = AskedAgain("a", base=0, case=8, fails=False)
+    other = AskedAgain("b", base=0, case=9, fails=False, is_other=True)
+    made = inquiry([other, cure])
+    assert made.cures(0b1) == (str(cure),)
+    assert not made.cures(0b10)
 
 
 def test_questions_are_few_and_end_without_time() -> None:

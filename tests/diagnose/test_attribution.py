@@ -82,6 +82,16 @@ def test_messages_are_compared_up_to_a_length() -> None:
     assert seen.message == "a" * 4000
 
 
+@pytest.mark.parametrize("shapes", ["(2, 3)|(4, 5, 6)", "2x3|4x5x6", "[2,3]|[4]", "{2,3}|{4,5,6}"])
+def test_messages_about_other_shapes_are_the_same(shapes: str) -> None:
+    reasons = [f"raised on a legal model: no kernel for {shape}" for shape in shapes.split("|")]
+    one, other = (
+        DiagnosedResult(CASE, record(Verdict.ERROR, failure="raised", reason=reason), True)
+        for reason in reasons
+    )
+    assert one.message == other.message
+
+
 def of_values(alpha: int, diagnoses: Sequence[Diagnosis], *shape: int) -> DiagnosedResult:
     """A failure of values, of a case with an input of this shape."""
     spec = replace(CASE.inputs[0], shape=shape, content=Fill("ramp", ()))

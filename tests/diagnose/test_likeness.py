@@ -248,7 +248,7 @@ def test_what_two_correct_implementations_may_differ_by() -> None:
         assert seen.within_errors(0, RIGHT, other).all() == are_near
     unbounded = replace(WANT, bound=None)
     for admitted in (((WANT,), (WANT,)), ((unbounded,),), ()):
-        assert replace(seen, admitted=admitted).within_errors(0, RIGHT, RIGHT) is False
+        assert not replace(seen, admitted=admitted).within_errors(0, RIGHT, RIGHT).any()
 
 
 def test_beside_a_wrong_output_two_may_be_right_where_no_answer_is_known() -> None:

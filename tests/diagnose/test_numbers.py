@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck.diagnose.patterns import resemblance
+from opcheck.diagnose.patterns import _is_swapped, resemblance
 from opcheck.engine import Node
 from opcheck.model import Foreign, OpVersion, Tolerance
 from tests.diagnose.wrong import HARDMAX, SOFTMAX, node, wrong
@@ -109,6 +109,19 @@ def test_outputs_that_are_right_have_no_say(wording: Wording) -> None:
     assert resemblance(wrong(LAYER, [3 * y, mean, np.float32([[1], [7]])])) is None
 
 
+def test_of_several_outputs_each_pattern_names_its_own() -> None:
+    rows = np.float32([[1, 2, 4], [0, 3, 9], [5, 6, 8]])
+    layer = Node(OpVersion("", "LayerNormalization", 17), (rows, rows[0]), {})
+    y, mean, inverse = layer.right
+    both = resemblance(wrong(layer, [3 * y, 3 * mean, inverse]))
+    assert both == "output_0, output_1: like 3 times the right values, where it is wrong"
+    different = resemblance(wrong(layer, [3 * y, mean + 2, inverse]))
+    assert different == (
+        "output_0: like 3 times the right values, where it is wrong;"
+        " output_1: like the right values + 2, where it is wrong"
+    )
+
+
 def test_the_sign_of_zeros_is_named_where_it_is_wrong(wording: Wording) -> None:
     zeros = node(OpVersion("", "Abs", 13), [[0, 1, np.nan]], {})
     got, strict = np.array([[-0.0, 1, np.nan]], np.float32), Tolerance(ulp=0, signed_zeros=True)
@@ -148,3 +161,10 @@ def test_an_input_that_a_part_of_the_tensor_keeps_is_known() -> None:
     got = np.float32([0, 2, -3, -4, -5])
     words = "like the right values in a part, and like input X elsewhere"
     assert resemblance(wrong(relu, [got])) == words
+
+
+def test_the_parts_of_complex_inputs_are_not_dropped() -> None:
+    assert not _is_swapped(
+        np.complex64([1, 1 + 1j, 2]), np.float32([1, 2, 3]), np.float32([2, 1, 3])
+    )
+    assert _is_swapped(np.float32([1, 1, 2]), np.float32([1, 2, 3]), np.float32([2, 1, 3]))

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from opcheck.diagnose import rules
-from opcheck.diagnose.rules import LIMIT, PLAIN, VALUE, Condition, Feature, rule
+from opcheck.diagnose.rules import LIMIT, PLAIN, VALUE, Condition, Feature, _of_tensor, rule
 from opcheck.dtypes import DTYPES
-from opcheck.model import OpVersion
+from opcheck.model import Case, OpVersion
 from opcheck.model.case import Fill, Given, Put, Rejected, TensorSpec
 from tests.report.made import CASE
 from tests.wording import Wording
@@ -132,6 +132,14 @@ def test_a_property_of_a_single_question_may_be_chance() -> None:
     assert rules.necessary([DARK], FAILING, OTHERS, FAILING, [0] * 6 + [1] * 34) is None
 
 
+def test_the_only_integer_of_an_input_is_a_fact() -> None:
+    k = TensorSpec("k", DTYPES["int64"], (1,), Given(np.array([3])))
+    assert [*rules._only_integer(k)] == [3]
+    assert [*rules._only_integer(replace(k, dtype=DTYPES["float32"]))] == []
+    two = replace(k, shape=(2,), content=Given(np.array([3, 4])))
+    assert [*rules._only_integer(two)] == []
+
+
 def test_facts_of_integers_and_of_two_inputs(wording: Wording) -> None:
     int64 = DTYPES["int64"]
     drawn = TensorSpec("A", int64, (2, 3), Fill("integers", (-5, 4)))
@@ -141,6 +149,42 @@ def test_facts_of_integers_and_of_two_inputs(wording: Wording) -> None:
     assert [text for text, _, _ in (*rules._of_inputs(case), *rules._of_pairs(case))] == wording
     differing = {fact[0] for fact in rules._of_values(case)}
     assert sorted(differing - {fact[0] for fact in rules._of_values(plain)}) == wording
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "facts"),
+    [
+        ("string", "nan", set()),
+        ("complex64", 1 + 2j, set()),
+        ("complex64", complex(0, np.nan), {"has a NaN"}),
+        ("complex128", complex(np.inf, 0), {"has an infinity"}),
+        ("uint64", 2**64 - 1, set()),
+    ],
+)
+def test_only_numbers_that_are_put_have_a_nan_or_an_infinity(dtype, value, facts):
+    spec = TensorSpec("x", DTYPES[dtype], (3,), Fill("ones", ()), put=(Put((0,), value),))
+    assert {*_of_tensor(spec)} == {"is fed", *facts}
+
+
+def test_an_input_that_is_an_attribute_in_another_version_is_the_same_fact() -> None:
+    int64 = DTYPES["int64"]
+    pads = TensorSpec("pads", int64, (2,), Given(np.array([-1, 0])))
+    vector = replace(CASE.inputs[0], shape=(3,))
+    as_attribute = replace(
+        CASE, op=OpVersion("", "Pad", 2), attrs={"pads": (-1, 0)}, inputs=(vector,)
+    )
+    as_input = replace(CASE, op=OpVersion("", "Pad", 13), attrs={}, inputs=(vector, pads))
+    assert _stated(as_input) == _stated(as_attribute)
+    # An axis is one in any operator; a number is not a list.
+    axis = replace(pads, name="axis", shape=(), content=Given(np.array(-1)))
+    of_input = replace(CASE, op=OpVersion("", "CumSum", 14), attrs={}, inputs=(vector, axis))
+    of_attribute = replace(CASE, attrs={"axis": -1}, inputs=(vector,))
+    assert _stated(of_input) == _stated(of_attribute)
+
+
+def _stated(case: Case) -> set[str]:
+    """Facts about the values of attributes, but for those about defaults."""
+    return {text for text, _, _ in rules._of_values(case) if "left out" not in text}
 
 
 def test_where_everything_fails_there_is_no_condition() -> None:

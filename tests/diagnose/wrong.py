@@ -27,7 +27,10 @@ def wrong(made_on: Node, got: Any, tolerance: Any = None) -> Evidence:
         answers = exactly(made_on)
     except InvalidNode:
         return Evidence(made_on, got, (), tolerance)
-    wants = tuple(computed_want(made_on.op, "output", answer) for answer in answers)
+    wants = tuple(
+        computed_want(made_on.op, f"output_{number}", answer)
+        for number, answer in enumerate(answers)
+    )
     return Evidence(made_on, got, (wants,), tolerance)
 
 

@@ -16,7 +16,7 @@ from opcheck.engine.rounding import Unrounded, correctly_rounded
 from opcheck.errors import InvalidNode, WrongOperator
 from opcheck.model import Array, OpVersion
 from opcheck.numbers import precise
-from opcheck.numbers.bounded.array import VALUES
+from opcheck.numbers.bounded.array import value_dtypes
 from tests.computed import evaluate, exactly
 from tests.expecting import of_type
 from tests.precise.by_the_text import by_rows, softmax
@@ -178,8 +178,8 @@ def test_values_are_as_wide_as_it_takes() -> None:
 
     narrow, wide = np.array([1.0, 2.0], np.float32), np.array([1e38, 0], np.float32)
     assert kind(narrow, 2) == np.float64
-    assert kind(narrow.astype(np.float64), 2) == VALUES()[1]
-    assert kind(wide, 10) == VALUES()[1]
+    assert kind(narrow.astype(np.float64), 2) == value_dtypes()[1]
+    assert kind(wide, 10) == value_dtypes()[1]
     assert kind(wide, 1000) == np.object_
     # A NaN, or an infinity, is none the wider for it.
     assert kind(np.array([np.nan, 1.0], np.float32), 2) == np.float64

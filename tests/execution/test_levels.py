@@ -229,3 +229,39 @@ def test_each_mutant_that_is_wrong_in_one_situation_needs_a_case_that_kills_it_t
     row = "whole_numbers in broadcasting: [m,n] with [1,n]"
     assert killers[row] == ("Add/row", "Add/other_row")
     assert killers["whole_numbers in broadcasting: [m,n] with [m,n]"] == ("Add/matrices",)
+
+
+def test_a_row_that_a_reading_refuses_shows_a_rest_by_its_answer(tmp_path: Path) -> None:
+    cases = cases_in(
+        tmp_path,
+        """
+        op: Slice
+        opset: 1
+        dtype: float32
+        cases:
+        - name: negative_axis
+          attrs: {axes: [-1], starts: [0], ends: [39]}
+          inputs: {data: {shape: [41], uniform: [0.5, 1]}}
+        """,
+    )
+    shown = demands(cases, sightings=[], in_situations=[], ledgers=[])
+    rests = {demand.what: ids for demand, ids in shown if demand.kind == "rest"}
+    assert rests == {"float32": [cases[0].id], "to float32": [cases[0].id]}
+
+
+def test_a_row_without_an_answer_shows_no_rest(tmp_path: Path) -> None:
+    cases = cases_in(
+        tmp_path,
+        """
+        op: DML_ELEMENT_WISE_CLIP
+        domain: com.microsoft.dml
+        opset: 1
+        dtype: float32
+        cases:
+        - name: ends_crossed
+          attrs: {Min: 2.0, Max: 1.0}
+          inputs: {InputTensor: {shape: [41], uniform: [0, 1]}}
+        """,
+    )
+    shown = demands(cases, sightings=[], in_situations=[], ledgers=[])
+    assert [demand.kind for demand, _ in shown if demand.kind == "rest"] == []

@@ -728,3 +728,13 @@ y = Neg (b)
     assert verdicts["clip"] is Verdict.PASS
     assert verdicts["log"] is Verdict.PASS
     assert found.wrong is None
+
+
+@pytest.mark.parametrize("values", ["", "<value_int = 1, value_float = 2.0>"])
+def test_what_reads_a_constant_without_one_value_is_no_case(tmp_path: Path, values: str) -> None:
+    nodes = f"c = Constant {values} () r = Relu (x) y = Add (r, c)"
+    path = saved(tmp_path, f"net (float[2] x) => (float[2] y) {{ {nodes} }}")
+    (case,) = load_all((path,), {})
+    cases, left_out = extracted(Network(case), {})
+    assert [one.case.op.name for one in cases] == ["Relu"]
+    assert [name.partition("_")[0] for name, _ in left_out] == ["Add"]

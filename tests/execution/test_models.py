@@ -174,6 +174,31 @@ def test_a_model_whose_rank_contradicts_its_nodes_may_be_refused(tmp_path, wordi
     assert verdict(contradicting(tmp_path, "1, 3, n"), refusing())[0] is Verdict.ERROR
 
 
+@dataclass
+class Joining(Declaring):
+    """A backend that takes a flag of 2 for 1, and joins nine elements."""
+
+    def run(self, inputs: Any) -> Any:
+        (x,) = inputs
+        return [np.concat([0 * x, x, x], axis=1).reshape(1, 9, 1)]
+
+
+def test_a_model_that_a_reading_refuses_may_contradict_its_nodes_too(tmp_path: Path) -> None:
+    # A flag of 2 may be refused, or taken for 0 or 1.
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    net (float[1, 3] x) => (float[1, n] y) <int64[3] s = {1, 9, 1}, int64 z = {0}> {
+      h = CumSum <exclusive = 2> (x, z)
+      j = Concat <axis = 1> (h, x, x)
+      c = Greater (s, z)
+      t = Compress (s, c)
+      y = Reshape (j, t)
+    }"""
+    onnx.save(parse_model(text), tmp_path / "net.onnx")
+    (case,) = load_all([tmp_path / "net.onnx"])
+    (result,) = judge_all([case], [Inline(of_object(Joining((1, 9, 2))))])
+    assert (result.verdict, result.beyond) == (Verdict.UNSUPPORTED, True)
+
+
 @pytest.mark.parametrize("backend", ["onnxruntime", "openvino", "tract"])
 def test_engines_are_judged_by_their_values_where_a_model_states_a_wrong_rank(tmp_path, backend):
     pytest.importorskip(backend, reason=f"not installed: {backend}")

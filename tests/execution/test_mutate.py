@@ -18,7 +18,7 @@ from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.mutate import RED, CaseKills, MutationSettings, cells, mutants_in, mutations
 from opcheck.execution.workers import in_parallel
 from opcheck.model import Case, Fate, MutantId, Mutation, OpVersion, Score
-from opcheck.suite import Selection, select
+from opcheck.suite import Selection, load, select
 from tests import inline
 from tests.asking import cases_in, shipped_cases
 from tests.expecting import error_of
@@ -397,3 +397,7 @@ def test_a_shipped_case_is_not_named_for_a_suite_that_has_it() -> None:
     cases = shipped_cases("Hardmax")
     assert dict(mutate.killed_elsewhere([mutant], cases[:1]))
     assert not dict(mutate.killed_elsewhere([mutant], cases))
+
+
+def test_a_case_of_level_huge_is_shown_no_mutant() -> None:
+    assert cells(load(ops=("Relu",), levels=("huge",))) == {}

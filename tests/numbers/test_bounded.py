@@ -16,7 +16,7 @@ from opcheck.engine.node import Node, attributes_for
 from opcheck.engine.operators import find
 from opcheck.model import OpVersion
 from opcheck.numbers.arithmetic import FLOAT32, FLOAT64, Arithmetic, narrow, stored
-from opcheck.numbers.bounded import VALUES, Bounded, Common, bounded, reductions
+from opcheck.numbers.bounded import Bounded, Common, bounded, reductions, value_dtypes
 from opcheck.numbers.bounded.choice import Indices
 from opcheck.numbers.faulty import Faulty
 from tests.bounds import arithmetic as ar
@@ -257,6 +257,8 @@ def test_a_row_divided_by_its_sum_shares_the_sum_s_error() -> None:
         assert own < 30 * 2.0**-24
         index = common.rows(out.shape)(np.arange(200).reshape(2, 100))
         assert sorted(map(sorted, index.tolist())) == [[*range(100)], [*range(100, 200)]]
+    # Magnitudes of elements of both signs are off in both directions.
+    assert rooms(lambda x: xp.exp(xp.abs(x - xp.sum(x, axis=1, keepdims=True))), x)[1] is None
     # What is not spread over a row is nobody's in common.
     assert rooms(lambda x: x / (x + 1), x)[1] is None
     assert rooms(lambda x: xp.sum(x, axis=1) * 2, x)[1] is None
@@ -276,7 +278,7 @@ def test_a_quotient_by_what_may_be_nothing_is_never_nothing() -> None:
     assert 0.9 < common.down.item() < 1.2
 
 
-@pytest.mark.parametrize("values", range(len(VALUES())))
+@pytest.mark.parametrize("values", range(len(value_dtypes())))
 @pytest.mark.parametrize("name", ["bfloat16", "float8e5m2", "float16", "float64"])
 def test_numbers_that_are_known_are_a_plain_array_of_their_type(name: str, values: int) -> None:
     array = np.array([1.0, -0.5, 3.0], DTYPES[name].numpy)
@@ -305,6 +307,25 @@ def test_what_is_never_negative_may_leave_a_domain_that_ends_at_1(function: Any)
         assert (third * 3.0).nonnegative
         assert function(third * 3.0).with_rounding().lost.all()
         assert function(third * 3.0 - 0.0).with_rounding().lost.all()
+
+
+def test_the_tangent_of_what_may_be_a_pole_is_lost() -> None:
+    near, between, far = np.pi / 2 - 1e-7, 0.75, np.pi / 2 - 1e-3
+    tangents = on_bounds(lambda x: xp.tan(x * 1.0 * 1.0), [np.array([near, between, far])])
+    assert (tangents.with_rounding().lost > 0).tolist() == [True, False, False]
+    large = on_bounds(lambda x: xp.tan(x * x), [np.array([1e4])])
+    assert (large.with_rounding().lost > 0).tolist() == [True]
+
+
+@pytest.mark.parametrize("power", [-1.0, -2.0, -3.0])
+def test_a_negative_power_of_what_may_be_0_is_lost(power: float) -> None:
+    with np.errstate(all="ignore"):
+        lost = (
+            on_bounds(lambda x: xp.pow(x / 3.0 - [1 / 3 - 1e-9, 0.25], power), [np.ones(2)])
+            .with_rounding()
+            .lost
+        )
+    assert (lost > 0).tolist() == [True, False]
 
 
 def test_a_power_that_vanishes_and_constants_around_an_array_have_no_error() -> None:
@@ -432,7 +453,7 @@ def test_sums_of_tensors_without_elements_do_not_scatter(
     assert not reduced.variance().any()
 
 
-@pytest.mark.parametrize("values", range(len(VALUES())))
+@pytest.mark.parametrize("values", range(len(value_dtypes())))
 def test_the_variance_of_a_share_of_a_sum_is_a_float_whatever_the_values_are(values: int) -> None:
     arithmetic = replace(FLOAT32, scatters=True, values=values)
     x = np.float32([[1.1, -2.3, 3.7]])

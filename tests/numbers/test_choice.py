@@ -100,6 +100,13 @@ def test_a_step_away_from_its_edge_has_no_error() -> None:
     assert hull(xp.sign(about([0.1, -0.1, 5], 0.2))) == [(-1, 1), (-1, 1), (1, 1)]
 
 
+@pytest.mark.parametrize("remainder", [xp.remainder, xp.fmod])
+def test_the_remainder_of_a_division_by_what_may_be_0_is_lost(remainder: Any) -> None:
+    found = remainder(about([5.0, 5.0], 0.0), about([0.1, 3.0], 0.2)).with_rounding()
+    assert (found.lost > 0).tolist() == [True, False]
+    assert remainder(about([5.0], 0.1), about([3.0], 0.2)).with_rounding().lost is None
+
+
 def test_a_step_of_what_scatters_keeps_its_value_and_reaches_every_outcome() -> None:
     x = replace(about([2.9], 0.2), arithmetic=replace(FLOAT32, scatters=True))
     (low, high) = hull(xp.floor(x))[0]
@@ -111,6 +118,10 @@ def test_casts_to_integers_and_booleans(wording: Wording) -> None:
     cast = xp.astype(about([2.9, -2.9, 1e9, 3e9, np.nan], 0.2), np.int32).with_rounding()
     assert hull(cast)[:2] == [(2, 3), (-3, -2)]
     assert cast.lost.tolist() == [False, False, False, True, True]
+    ends = about([-(2.0**63), 2.0**63 - 2.0**11, 2.0**63], 0.0)
+    assert xp.astype(ends, np.int64).with_rounding().lost.tolist() == [False, False, True]
+    near_ends = about([127.2, 126.2, -127.2, -128.2], 1.5)
+    assert xp.astype(near_ends, np.int8).lost.tolist() == [True, False, False, True]
     v, unsure = truth_parts(xp.astype(about([0.0, 0.1, 3.0], [0.0, 0.2, 0.2]), np.bool_))
     assert (v.tolist(), unsure.tolist()) == ([False, True, True], [False, True, False])
     with pytest.raises(TypeError) as raised:

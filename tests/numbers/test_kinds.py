@@ -25,7 +25,7 @@ from opcheck.numbers.arithmetic import (
     narrow,
     stored,
 )
-from opcheck.numbers.bounded.array import VALUES
+from opcheck.numbers.bounded.array import value_dtypes
 from opcheck.numbers.bounded.elementwise import real_function
 from opcheck.numbers.faulty import Faulty
 from tests.numbers.machine import Machine, Sloppy
@@ -297,15 +297,15 @@ def test_a_longdouble_is_used_where_it_has_more_digits_and_more_range(monkeypatc
         finfo = {np.longdouble: SimpleNamespace(nmant=nmant, minexp=minexp), np.float64: float64}
         with monkeypatch.context() as patch:
             patch.setattr(np, "finfo", finfo.__getitem__)
-            kinds = VALUES.__wrapped__()
+            kinds = value_dtypes.__wrapped__()
         assert (np.dtype(np.longdouble) in kinds) is enough
         assert (kinds[0], kinds[-1]) == (np.float64, np.object_)
-    assert len(VALUE_GRIDS) >= len(VALUES())
+    assert len(VALUE_GRIDS) >= len(value_dtypes())
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.longdouble, np.object_])
 def test_values_may_be_of_any_width(dtype: Any) -> None:
-    kinds = [np.dtype(kind) for kind in VALUES()]
+    kinds = [np.dtype(kind) for kind in value_dtypes()]
     if np.dtype(dtype) not in kinds:
         pytest.skip("longdouble is no wider than float64 here")
     from dataclasses import replace

@@ -12,6 +12,7 @@ from opcheck.situations import (
     attributes,
     axes,
     broadcasting,
+    coefficients,
     equations,
     indexing,
     integers,
@@ -328,3 +329,85 @@ def test_axes_are_counted_from_the_front_and_from_the_back() -> None:
 def test_an_axis_is_told_apart_by_place(fields: str, found: list[str], case_of: Write) -> None:
     case = case_of(f"{fields}: {{shape: [2, 3, 4], arange: [1, 1], dtype: float32}}}}")
     assert [*axes.found_in(case)] == found
+
+
+def test_coefficients_are_counted_by_hand() -> None:
+    # Two of five sorts each, data on either side of 0, and the pairs of sorts.
+    assert len([*coefficients.situations(schema("Selu"))]) == 2 * 5 * 2 + 5 * 5
+    assert [*coefficients.situations(schema("Relu"))] == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        (
+            "op: Elu, opset: 22, attrs: {alpha: -2}, inputs: {X: [-3, 0]",
+            ["alpha negative, data below 0"],
+        ),
+        ("op: Elu, opset: 22, inputs: {X: [3, .nan]", ["alpha 1, data above 0"]),
+        (
+            "op: ThresholdedRelu, opset: 22, attrs: {alpha: 0.5}, inputs: {X: [0.5, 1]",
+            [
+                "alpha a fraction, data up to the threshold",
+                "alpha a fraction, data above the threshold",
+            ],
+        ),
+        (
+            "op: RMSNormalization, opset: 23, attrs: {epsilon: 4},"
+            " inputs: {scale: [1], X: [[2], [3]]",
+            [
+                "epsilon above 1, mean square up to epsilon",
+                "epsilon above 1, mean square above epsilon",
+            ],
+        ),
+        (
+            "op: LayerNormalization, opset: 17, attrs: {epsilon: 0, axis: 0},"
+            " inputs: {Scale: [1, 1], X: [1, 2]",
+            ["epsilon 0, variance above epsilon"],
+        ),
+        (
+            "op: BatchNormalization, opset: 15, attrs: {training_mode: 1, momentum: 0},"
+            " inputs: {scale: [1], B: [1], input_mean: [1], input_var: [1], X: [[1]]",
+            ["momentum 0"],
+        ),
+    ],
+)
+def test_a_coefficient_is_told_apart_by_sort_and_by_side(
+    fields: str, found: list[str], case_of: Write
+) -> None:
+    case = case_of(f"{fields}}}, dtype: float32")
+    assert [*coefficients.found_in(case)] == found
+
+
+def test_coefficients_of_an_activation_are_its_own(case_of: Write) -> None:
+    case = case_of(
+        "op: RNN, opset: 22, dtype: float32,"
+        " attrs: {activations: [Affine], activation_alpha: [0.5], activation_beta: [2]},"
+        " inputs: {X: [[[1]]], W: [[[1]]], R: [[[1]]]}"
+    )
+    assert [*coefficients.found_in(case)] == [
+        "Affine, activation_alpha a fraction",
+        "Affine, activation_beta above 1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("attrs", "found"),
+    [
+        (
+            "lambd: 1, bias: -1",
+            ["lambd 1, data below -lambd", "lambd 1, data between", "lambd 1, data above lambd"],
+        ),
+        (
+            "lambd: -1, bias: -1",
+            ["lambd negative, data below -lambd", "lambd negative, data above lambd"],
+        ),
+    ],
+)
+def test_shrink_has_three_sides(attrs: str, found: list[str], case_of: Write) -> None:
+    case = case_of(
+        f"op: Shrink, opset: 9, dtype: float32, attrs: {{{attrs}}}, inputs: {{input: [-2, 0, 2]}}"
+    )
+    assert [
+        one for one in coefficients.found_in(case) if one.startswith("lambd") and "data" in one
+    ] == found

@@ -15,7 +15,7 @@ The rules, with u the unit roundoff of the arithmetic:
   type once and not twice.
 """
 
-from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, is_finite
+from opcheck.numbers.bounded.array import Bounded, Common, bounded, is_finite, value_dtypes
 from opcheck.numbers.bounded.choice import (
     Indices,
     Truth,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from opcheck.errors import decline
 from opcheck.numbers.arithmetic import Arithmetic, Grid, Number
 
-#: Values, of one of the dtypes in `VALUES`.
+#: Values, of one of the dtypes in `value_dtypes()`.
 Reals: TypeAlias = NDArray[Any]
 #: Errors: float64, or longdouble next to values of that dtype, whose range they need.
 Floats: TypeAlias = NDArray[np.float64]
@@ -41,7 +41,7 @@ _DEEP_STACK = 500
 
 
 @cache
-def VALUES() -> tuple[np.dtype[Any], ...]:
+def value_dtypes() -> tuple[np.dtype[Any], ...]:
     """Return the NumPy dtypes of values, the narrowest first: float64, longdouble, objects.
 
     Objects are mpmath's numbers. The values of float64 tensors are at least of the second dtype.
@@ -454,7 +454,7 @@ def magnitude_of(v: Reals) -> Floats:
     """Return the absolute value of each element, in longdouble if it is that, else in float64.
 
     Finite numbers of mpmath count as at most `CUT`, so that errors made of them stay within
-    float64: `reach` scales these back. Infinities and NaN stay.
+    float64: `errors_around` scales these back. Infinities and NaN stay.
     """
     magnitude = np.asarray(np.abs(v))
     if magnitude.dtype.char in "dg":
@@ -465,7 +465,7 @@ def magnitude_of(v: Reals) -> Floats:
     return magnitude.astype(np.float64)
 
 
-def reach(v: Reals, e: Floats | None) -> Any:
+def errors_around(v: Reals, e: Floats | None) -> Any:
     """Return the errors that `e` stands for around the values `v`; None for None.
 
     Around mpmath's numbers, `e` of those beyond `CUT` in size is in proportion to `CUT`: it is
@@ -477,12 +477,13 @@ def reach(v: Reals, e: Floats | None) -> Any:
     return np.where(magnitude_of(v) == CUT, e * (np.abs(v) / CUT), e)
 
 
-def minus(a: Reals, b: Reals) -> Any:
+def difference_of(a: Reals, b: Reals) -> Any:
     """Return the difference of values, in the wider of their types; they broadcast.
 
-    Raises ValueError for a type that is not in `VALUES`, and for shapes that do not broadcast.
+    Raises ValueError for a type that is not in `value_dtypes()`, and for shapes that do not
+    broadcast.
     """
-    wide = max(a.dtype, b.dtype, key=VALUES().index)
+    wide = max(a.dtype, b.dtype, key=value_dtypes().index)
     return np.asarray(as_values(a, wide) - as_values(b, wide))
 
 
@@ -498,14 +499,14 @@ def is_finite(v: Reals) -> Mask:
 def bounded(x: NDArray[Any], arithmetic: Arithmetic) -> Bounded:
     """Return a tensor of a floating dtype as a bounded array, without any error.
 
-    Its values are of the dtype in `VALUES` that the arithmetic states. There are two exceptions. In
-    arithmetic that flushes, an implementation may read subnormal numbers as 0, which is an error of
-    their own size. With an `arithmetic.cut`, it may have rounded its inputs to that unit roundoff:
-    they have a variance then, and no bound. Infinities and NaN have no error. Any byte order is
-    taken.
+    Its values are of the dtype in `value_dtypes()` that the arithmetic states. There are two
+    exceptions. In arithmetic that flushes, an implementation may read subnormal numbers as 0, which
+    is an error of their own size. With an `arithmetic.cut`, it may have rounded its inputs to that
+    unit roundoff: they have a variance then, and no bound. Infinities and NaN have no error. Any
+    byte order is taken.
     """
     with np.errstate(invalid="ignore"):  # A signalling NaN is a value like any other.
-        v = as_values(x, VALUES()[arithmetic.values])
+        v = as_values(x, value_dtypes()[arithmetic.values])
     errors = NO_ERRORS
     if arithmetic.cut:
         errors = Errors(q=(magnitude_of(v) * arithmetic.cut) ** 2 / 3)

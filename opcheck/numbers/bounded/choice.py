@@ -6,7 +6,7 @@ for comparisons, as `Indices` for indices, and as a larger error for numbers.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +63,11 @@ class Truth(Kind):
         return logical_not(self)
 
 
-def truth(v: Mask, unsure: Mask | None) -> "Truth | Mask":
+#: Booleans; plain ones are sure, and of plain numbers 0 alone is false.
+Condition: TypeAlias = Truth | NDArray[Any] | bool
+
+
+def truth(v: Mask, unsure: Mask | None) -> Truth | Mask:
     """Return a Truth, or plain booleans `v` where all of them are sure.
 
     `unsure` masks those that may be the other one too, because of errors. It broadcasts to the
@@ -74,7 +78,7 @@ def truth(v: Mask, unsure: Mask | None) -> "Truth | Mask":
     return Truth(v, np.broadcast_to(unsure, v.shape))
 
 
-def truth_parts(x: Any) -> tuple[Mask, Mask]:
+def truth_parts(x: Condition) -> tuple[Mask, Mask]:
     """Return the booleans of `x`, and a mask of those that may be the other one too, in one shape.
 
     Of a plain array or number, 0 alone is false and all are sure.
@@ -85,24 +89,23 @@ def truth_parts(x: Any) -> tuple[Mask, Mask]:
     return v, np.zeros(v.shape, np.bool_)
 
 
-def logical_not(x: Any) -> Any:
+def logical_not(x: Condition) -> Truth | Mask:
     """Return not x, as unsure as `x` is; plain booleans if all are sure."""
     v, unsure = truth_parts(x)
     return truth(~v, unsure)
 
 
-def logical_and(a: Any, b: Any) -> Any:
+def logical_and(a: Condition, b: Condition) -> Truth | Mask:
     """Return a and b: unsure unless one of them is surely false, or both are sure.
 
-    An operand is a `Truth` or plain. Plain booleans if all are sure. Raises ValueError for shapes
-    that do not broadcast.
+    Plain booleans if all are sure. Raises ValueError for shapes that do not broadcast.
     """
     v, v_unsure = truth_parts(a)
     w, w_unsure = truth_parts(b)
     return truth(v & w, (v_unsure & (w | w_unsure)) | (w_unsure & (v | v_unsure)))
 
 
-def logical_or(a: Any, b: Any) -> Any:
+def logical_or(a: Condition, b: Condition) -> Truth | Mask:
     """Return a or b: unsure unless one of them is surely true, or both are sure.
 
     Plain booleans if all are sure. Raises ValueError for shapes that do not broadcast.
@@ -110,7 +113,7 @@ def logical_or(a: Any, b: Any) -> Any:
     return logical_not(logical_and(logical_not(a), logical_not(b)))
 
 
-def logical_xor(a: Any, b: Any) -> Any:
+def logical_xor(a: Condition, b: Condition) -> Truth | Mask:
     """Return either a or b but not both: unsure if one of them is.
 
     Plain booleans if all are sure. Raises ValueError for shapes that do not broadcast.
@@ -123,61 +126,67 @@ def logical_xor(a: Any, b: Any) -> Any:
 # Comparisons.
 
 
-def less(a: Any, b: Any) -> Any:
+def less(a: Any, b: Any) -> Truth | Mask:
     """Return a < b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Lost integers are unsure, as `_compare` says. Plain booleans if all are sure. One operand may be
-    a plain number or array. Raises ValueError for shapes that do not broadcast.
+    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
+    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
+    shapes that do not broadcast.
     """
     return _compare(np.less, a, b)
 
 
-def less_equal(a: Any, b: Any) -> Any:
+def less_equal(a: Any, b: Any) -> Truth | Mask:
     """Return a ≤ b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Lost integers are unsure, as `_compare` says. Plain booleans if all are sure. One operand may be
-    a plain number or array. Raises ValueError for shapes that do not broadcast.
+    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
+    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
+    shapes that do not broadcast.
     """
     return _compare(np.less_equal, a, b)
 
 
-def greater(a: Any, b: Any) -> Any:
+def greater(a: Any, b: Any) -> Truth | Mask:
     """Return a > b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Lost integers are unsure, as `_compare` says. Plain booleans if all are sure. One operand may be
-    a plain number or array. Raises ValueError for shapes that do not broadcast.
+    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
+    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
+    shapes that do not broadcast.
     """
     return _compare(np.greater, a, b)
 
 
-def greater_equal(a: Any, b: Any) -> Any:
+def greater_equal(a: Any, b: Any) -> Truth | Mask:
     """Return a ≥ b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Lost integers are unsure, as `_compare` says. Plain booleans if all are sure. One operand may be
-    a plain number or array. Raises ValueError for shapes that do not broadcast.
+    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
+    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
+    shapes that do not broadcast.
     """
     return _compare(np.greater_equal, a, b)
 
 
-def equal(a: Any, b: Any) -> Any:
+def equal(a: Any, b: Any) -> Truth | Mask:
     """Return a = b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Lost integers are unsure, as `_compare` says. Plain booleans if all are sure. One operand may be
-    a plain number or array. Raises ValueError for shapes that do not broadcast.
+    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
+    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
+    shapes that do not broadcast.
     """
     return _compare(np.equal, a, b)
 
 
-def not_equal(a: Any, b: Any) -> Any:
+def not_equal(a: Any, b: Any) -> Truth | Mask:
     """Return a ≠ b, True for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Lost integers are unsure, as `_compare` says. Plain booleans if all are sure. One operand may be
-    a plain number or array. Raises ValueError for shapes that do not broadcast.
+    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
+    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
+    shapes that do not broadcast.
     """
     return _compare(np.not_equal, a, b)
 
 
-def _compare(compare: np.ufunc, a: Any, b: Any) -> Any:
+def _compare(compare: np.ufunc, a: Any, b: Any) -> Truth | Mask:
     """Return the comparison by a ufunc, unsure where the intervals of the operands meet.
 
     Unsure means that either answer is right. Plain booleans if all are sure, as they are of NaN;
@@ -201,25 +210,25 @@ def _compare(compare: np.ufunc, a: Any, b: Any) -> Any:
     return truth(v, unsure)
 
 
-def isnan(x: Bounded) -> Any:
+def isnan(x: Bounded) -> Mask:
     """Mask the elements whose value is NaN, whatever their errors."""
-    return x.v != x.v
+    return np.asarray(x.v != x.v, np.bool_)
 
 
-def isfinite(x: Bounded) -> Any:
+def isfinite(x: Bounded) -> Mask:
     """Mask the elements whose value is neither infinite nor NaN, whatever their errors."""
     return is_finite(x.v)
 
 
-def isinf(x: Bounded) -> Any:
+def isinf(x: Bounded) -> Mask:
     """Mask the elements whose value is infinite, whatever their errors."""
-    return ~is_finite(x.v) & (x.v == x.v)
+    return ~is_finite(x.v) & ~isnan(x)
 
 
 # Selection.
 
 
-def where(condition: Any, a: Any, b: Any) -> Bounded:
+def where(condition: Condition, a: Any, b: Any) -> Bounded:
     """Return `a` where `condition` holds, else `b`; where that is unsure, either.
 
     There the value is the one that the condition's `v` chooses, with an error that reaches both; it
@@ -227,8 +236,8 @@ def where(condition: Any, a: Any, b: Any) -> Bounded:
     NaN value has no error. Errors in common become errors of each element. The result is exact if
     both operands are and the condition is sure.
 
-    `condition` is a `Truth` or plain; `a` or `b` may be a plain number or array. Raises TypeError
-    if neither `a` nor `b` is bounded, and ValueError for shapes that do not broadcast.
+    `a` or `b` may be a plain number or array. Raises TypeError if neither of them is bounded, and
+    ValueError for shapes that do not broadcast.
     """
     if not isinstance(a, Bounded) and not isinstance(b, Bounded):
         raise TypeError("an unsure condition chooses between bounded numbers only")
@@ -354,6 +363,7 @@ def with_ieee(
 def maximum(a: Any, b: Any) -> Bounded:
     """Return the larger element of two; NaN if one is. One of both may be a plain number or array.
 
+    Its least and greatest value are the larger ones of the operands' least and greatest values.
     Raises ValueError for shapes that do not broadcast.
     """
     a, b = pair(a, b)
@@ -365,6 +375,7 @@ def maximum(a: Any, b: Any) -> Bounded:
 def minimum(a: Any, b: Any) -> Bounded:
     """Return the smaller element of two; NaN if one is. One of both may be a plain number or array.
 
+    Its least and greatest value are the smaller ones of the operands' least and greatest values.
     Raises ValueError for shapes that do not broadcast.
     """
     a, b = pair(a, b)
@@ -577,8 +588,9 @@ def remainder(a: Any, b: Any) -> Bounded:
     """Return the remainder of a/b with the sign of `b`, rounded once.
 
     Where `b` is infinite, `a` itself, or `b` if `a` has the other sign and is not 0. NaN where `a`
-    is infinite or `b` is 0. If an operand has errors, any element may be off by |b| and these. One
-    of both may be a plain number or array. Raises ValueError for shapes that do not broadcast.
+    is infinite or `b` is 0. If an operand has errors, any element may be off by |b| and these; it
+    is lost where `b` only may be 0. One of both may be a plain number or array. Raises ValueError
+    for shapes that do not broadcast.
     """
     return _remainder("remainder", a, b)
 
@@ -587,8 +599,8 @@ def fmod(a: Any, b: Any) -> Bounded:
     """Return the remainder of a/b with the sign of `a`, rounded once.
 
     `a` itself where `b` is infinite, NaN where `a` is infinite or `b` is 0. If an operand has
-    errors, any element may be off by |b| and these. One of both may be a plain number or array.
-    Raises ValueError for shapes that do not broadcast.
+    errors, any element may be off by |b| and these; it is lost where `b` only may be 0. One of both
+    may be a plain number or array. Raises ValueError for shapes that do not broadcast.
     """
     return _remainder("fmod", a, b)
 
@@ -597,8 +609,8 @@ def _remainder(name: str, a: Any, b: Any) -> Bounded:
     """Return the remainder `name`, "remainder" or "fmod", of a/b, rounded once.
 
     If an operand has errors, any element may be off by |b| and these, as the remainder jumps next
-    to a multiple of b. One of both may be a plain number or array. Raises ValueError for shapes
-    that do not broadcast.
+    to a multiple of b. It is lost where b may be 0, but is not exactly: NaN may stand there. One of
+    both may be a plain number or array. Raises ValueError for shapes that do not broadcast.
     """
     a, b = pair(a, b)
     x = a.with_rounding()
@@ -609,7 +621,11 @@ def _remainder(name: str, a: Any, b: Any) -> Bounded:
         return Bounded(v, x.dtype, x.arithmetic, k=1.0)
     # Next to a multiple of b the remainder jumps.
     e = np.broadcast_to(magnitude_of(y.v) + add_present(x.e, y.e), v.shape)
-    errors = Errors(e, _variance_of_steps(function, v, x, y), union(x.lost, y.lost))
+    lost = union(x.lost, y.lost)
+    if y.e is not None:
+        may_be_0 = (magnitude_of(y.v) <= y.e) & (y.e > 0)
+        lost = union(lost, may_be_0 * arrays.ANYTHING if may_be_0.any() else None)
+    errors = Errors(e, _variance_of_steps(function, v, x, y), lost)
     return Bounded(v, x.dtype, x.arithmetic, errors, k=1.0)
 
 
@@ -706,14 +722,16 @@ def indices(v: Any, possible: Mask, axis: int | None) -> Any:
     return Indices(v, admitted.reshape(*np.shape(v), most))
 
 
-def top_k(x: Bounded, k: int, axis: int, largest: bool) -> tuple[Any, Any]:
+def top_k(
+    x: Bounded, k: int, axis: int, largest: bool
+) -> tuple[Bounded, Indices | NDArray[np.int64]]:
     """Return the `k` largest or smallest elements along `axis` in order, and their indices.
 
     NaN counts as the largest number, and of equal elements the one with the lower index comes
     first. The indices are plain if errors leave one order only; otherwise they are `Indices`, with
-    all that may be there. The error in each place reaches the k-th of all least and the k-th of all
-    greatest elements. Lost elements count by their values, and are not lost any more. A `k` of 0 or
-    less gives no element.
+    all that may be there. The error in each place reaches what is there if all elements are as
+    small, or all as large, as their errors allow. Lost elements count by their values, and are not
+    lost any more. A `k` of 0 or less gives no element.
 
     Raises IndexError if `k` is larger than the axis, AxisError for an axis that `x` lacks.
     """

@@ -448,8 +448,8 @@ def _without_certain(e: Bound, a: Bounded, b: Bounded) -> Bound:
 def _where_error_is_0(x: Bounded) -> Mask:
     """Mask the elements whose error before the last rounding is stated as 0.
 
-    All False where `x.e` is None, although no element has an error then: a bound has no product
-    with None, so that its caller need not ask.
+    All False where `x.e` is None, although no element has an error then: `_without_certain` masks
+    what an error of 0 was multiplied by, and None was multiplied by nothing.
     """
     if x.e is None:
         return np.zeros(x.shape, np.bool_)
@@ -470,9 +470,9 @@ class _Operands(NamedTuple):
 def _operands_of_product(a: Bounded, b: Bounded) -> _Operands:
     """Return the factors without an error that elements of the product have in common; and that.
 
-    It is the error of a factor that is spread over the other one, or what the elements of one had
-    in common before; None if there is neither. The last roundings of the factors are among their
-    errors.
+    It is the error of a factor that is spread over the other one, as `_is_spread` decides, or what
+    the elements of one had in common before; None if there is neither, and all is among the errors
+    of the factors. Their last roundings always are.
     """
     if not _may_share_error(a, b):
         return _Operands(a.with_rounding(), b.with_rounding(), None)
@@ -493,9 +493,9 @@ def _operands_of_product(a: Bounded, b: Bounded) -> _Operands:
 def _operands_of_quotient(a: Bounded, b: Bounded) -> _Operands:
     """Return dividend and divisor without an error that the quotients have in common; and that.
 
-    It is the error of a divisor that is spread over the dividend, such as the sum that a row is
-    divided by; or what the elements of the dividend had in common before; None if there is neither.
-    The last roundings of both are among their errors.
+    It is the error of a divisor that is spread over the dividend, as `_is_spread` decides, such as
+    the sum that a row is divided by; or what the elements of the dividend had in common before;
+    None if there is neither, and all is among the errors of both. Their last roundings always are.
     """
     if not _may_share_error(a, b):
         return _Operands(a.with_rounding(), b.with_rounding(), None)
@@ -589,9 +589,13 @@ def negative(x: Bounded) -> Bounded:
 def abs(x: Bounded) -> Bounded:
     """Return |x|, which rounds nothing and leaves no element negative.
 
-    The errors and the last rounding stay.
+    The errors and the last rounding stay, but an absolute error is not in common any more.
     """
-    return x.with_values(np.abs(x.v), x._errors, nonnegative=True)
+    v = np.abs(x.v)
+    if not x.may_share_error:
+        return x.with_values(v, x._errors, nonnegative=True)
+    # Where the sign was changed, the error has the other direction.
+    return x.with_values(v, lambda: replace(x.errors, shift=None), nonnegative=True)
 
 
 # Allowances that a formula states.

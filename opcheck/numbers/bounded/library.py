@@ -17,7 +17,6 @@ from opcheck.numbers.bounded.array import (
     Errors,
     Floats,
     Lost,
-    Mask,
     Reals,
     is_finite,
     magnitude_of,
@@ -39,6 +38,8 @@ _LARGE_EXPONENT_ERROR = 40.0
 _SMALL_EXPONENT_ERROR = 0.5
 #: The largest slope of erf, 2/√π, rounded up.
 _SLOPE_OF_ERF = 1.1284
+#: Half of the distance between poles of the tangent, π/2, rounded down.
+_HALF_OF_PERIOD = 1.5
 #: A square root halves relative errors, up to second-order terms.
 _SHARE_OF_ROOT = 0.49
 #: A power p multiplies relative errors by p, up to second-order terms; p counts up to the limit.
@@ -57,8 +58,9 @@ _ErrorRule: TypeAlias = Callable[[_Function, Bounded, Reals, Floats], tuple[Boun
 def exp(x: Bounded) -> Bounded:
     """Return e^x. An error of the argument is a relative one of the result: e^(x+t) = e^x·e^t.
 
-    It is 0 of −∞, ∞ of ∞ and where e^x is beyond the values' own type (`VALUES`). An absolute error
-    that arguments have in common becomes a relative one in common. Results are never negative.
+    It is 0 of −∞, ∞ of ∞ and where e^x is beyond the values' own type (`value_dtypes()`). An
+    absolute error that arguments have in common becomes a relative one in common. Results are never
+    negative.
     """
     accuracy = x.arithmetic.accuracy("exp")
     function = real_function("exp")
@@ -100,7 +102,7 @@ def sqrt(x: Bounded) -> Bounded:
         function: _Function, old: Bounded, v: Reals, e: Floats
     ) -> tuple[Bound, Lost | None]:
         """Return the error of v = √(x ± e), and the lost elements: an `_ErrorRule`."""
-        return _error_of_interval(function, old, v, arrays.reach(old.v, e), least=least)
+        return _error_of_interval(function, old, v, arrays.errors_around(old.v, e), least=least)
 
     return result(
         v,
@@ -124,7 +126,7 @@ def log(x: Bounded) -> Bounded:
 
 
 def expm1(x: Bounded) -> Bounded:
-    """Return e^x − 1; −1 of −∞, and ∞ where e^x is beyond the values' own type (`VALUES`)."""
+    """Return e^x − 1; −1 of −∞, and ∞ where e^x is beyond the dtype of the values."""
     return _rising("expm1", x)
 
 
@@ -150,9 +152,9 @@ def cos(x: Bounded) -> Bounded:
 def tan(x: Bounded) -> Bounded:
     """Return the tangent; NaN of infinities.
 
-    Its error reaches the tangents of the argument's ends, also if a pole is between them.
+    An element is lost, with an infinite error, if a pole may be between its argument's ends.
     """
-    return _rising("tan", x)
+    return _library("tan", x, _error_of_tan)
 
 
 def asin(x: Bounded) -> Bounded:
@@ -305,7 +307,7 @@ def _error_of_rising(
     is lost too where its argument is, unless the function of an infinity is finite. None for no
     lost element.
     """
-    return _error_of_interval(function, x, v, arrays.reach(x.v, e))
+    return _error_of_interval(function, x, v, arrays.errors_around(x.v, e))
 
 
 def _error_by_slope_1(
@@ -348,6 +350,24 @@ def _error_of_cosh(
     return _error_of_interval(function, x, v, e, turn=0.0)
 
 
+def _error_of_tan(
+    function: _Function, x: Bounded, v: Reals, e: Floats
+) -> tuple[Bound, Lost | None]:
+    """Return the error of v = tan(x ± e), and the lost elements: an `_ErrorRule`.
+
+    The tangent rises from one pole to the next, π farther on. So a pole is between the ends if the
+    tangent falls from one to the other, and may be if e is 1.5 or more. There an element is lost,
+    and its error infinite. None for no lost element.
+    """
+    e = arrays.errors_around(x.v, e)
+    error, lost = _error_of_interval(function, x, v, e)
+    falls = function(x.v + e) < function(x.v - e)
+    has_pole = np.asarray(falls | (e >= _HALF_OF_PERIOD), np.bool_)
+    if not has_pole.any():
+        return error, lost
+    return np.where(has_pole, np.inf, error), union(lost, has_pole * arrays.ANYTHING)
+
+
 def _error_of_interval(
     function: _Function,
     x: Bounded,
@@ -356,7 +376,7 @@ def _error_of_interval(
     *,
     least: float = -np.inf,
     turn: float | None = None,
-) -> tuple[Bound, Lost | None]:
+) -> tuple[Floats, Lost | None]:
     """Return the largest distance of function(x ± e) from v = function(x), and the lost elements.
 
     The function takes its extremes at the ends of an interval (*interval extension*), or at its
@@ -512,27 +532,30 @@ def _error_of_rounded_exponent(x: Bounded, p: Bounded, size: Floats) -> Floats:
     return np.where(size > 0, size * np.expm1(roundoff * exponent), 0.0)
 
 
-def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, Mask | None]:
-    """Return the largest distance of (x ± e)^(p ± e) from v, and a mask where it is unknown.
+def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, Lost | None]:
+    """Return the largest distance of (x ± e)^(p ± e) from v, and the lost elements.
 
     A power is monotone in either operand, so that its extremes are at the corners of both
-    intervals. An x that is never negative is not followed below 0. The distance is unknown, and
-    infinite, where a corner is infinite or NaN and v is not. The mask is None if it is known
-    everywhere.
+    intervals. An x that is never negative is not followed below 0. The distance is infinite, and
+    the element lost, where v is finite, and a corner is not or a negative power has its pole
+    between them. None for no lost element.
     """
     power = real_function("pow")
-    x_error = np.zeros(()) if x.e is None else arrays.reach(x.v, x.e)
+    x_error = np.zeros(()) if x.e is None else arrays.errors_around(x.v, x.e)
     low = x.v - x_error
     high = x.v + x_error
     if x.never_negative():
         low = np.where((x.v >= 0) & (low < 0), low * 0, low)
     exponents = [p.v]
     if p.e is not None:
-        p_error = arrays.reach(p.v, p.e)
+        p_error = arrays.errors_around(p.v, p.e)
         exponents = [p.v - p_error, p.v + p_error]
     corners = [power(base, exponent) for base in (low, high) for exponent in exponents]
     spread = np.max([magnitude_of(corner - v) for corner in corners], axis=0)
+    # A negative power has a pole at 0, between ends of both signs.
+    has_pole = np.asarray((low < 0) & (high > 0) & (exponents[0] < 0), np.bool_)
+    spread = np.where(has_pole, np.inf, spread)
     unknown = ~np.isfinite(spread) & is_finite(v)
     if not unknown.any():
         return spread, None
-    return np.where(unknown, np.inf, spread), unknown
+    return np.where(unknown, np.inf, spread), unknown * arrays.ANYTHING

@@ -262,8 +262,8 @@ def astype(x: Bounded | Truth, dtype: Any, *, computes: bool = False) -> Any:
     Booleans are x ≠ 0, a `Truth` if some are unsure. What follows in a floating type is computed as
     expected of a tensor of that type, in float32 for 16 bits, or if it `computes`, in the type
     itself; see `_arithmetic_after_cast` for arithmetic that is narrower already. A value that an
-    integer type cannot hold, NaN included, is lost: any may come, as no specification defines it.
-    What such an integer is cast to is lost too.
+    integer type cannot hold, by its error or as NaN, is lost: any may come, as no specification
+    defines it. What such an integer is cast to is lost too.
 
     Of a `Truth`, true is 1; what is unsure is 0 or 1: `Indices` in an integer type, and numbers
     with an error of 1 in a floating one.
@@ -284,7 +284,7 @@ def astype(x: Bounded | Truth, dtype: Any, *, computes: bool = False) -> Any:
     return _to_float(x, kind, _arithmetic_after_cast(x.arithmetic, kind, computes))
 
 
-def _of_truth(x: Truth, dtype: np.dtype[Any], *, computes: bool) -> Any:
+def _of_truth(x: Truth, dtype: np.dtype[Any], *, computes: bool) -> Truth | Indices | Bounded:
     """Return a `Truth` in another type: itself, `Indices` of 0 and 1, or numbers with errors.
 
     These are for booleans, integers, and floats. Raises TypeError for another type, and for floats
@@ -296,10 +296,11 @@ def _of_truth(x: Truth, dtype: np.dtype[Any], *, computes: bool) -> Any:
         both = np.stack([x.v, x.v ^ x.unsure], axis=-1)
         return Indices(x.v.astype(dtype), both.astype(dtype))
     zero, one = map(lifted, np.array([0, 1], dtype))
-    return astype(where(x, one, zero), dtype, computes=computes)
+    number: Bounded = astype(where(x, one, zero), dtype, computes=computes)
+    return number
 
 
-def _to_boolean(x: Bounded) -> Any:
+def _to_boolean(x: Bounded) -> Truth | Mask:
     """Return x ≠ 0, unsure where an error reaches 0, and of lost integers, which may be any.
 
     True of NaN; a lost float counts by its value and error. Plain booleans if all are sure, else a
@@ -317,14 +318,15 @@ def _to_boolean(x: Bounded) -> Any:
 def _to_integer(x: Bounded, dtype: dtypes.DType) -> Bounded:
     """Return `x` without its fraction, as numbers of the integer type `dtype`.
 
-    What is beyond the type's range, or NaN, is lost, whether its error reaches beyond or not: of a
-    lost element any integer may come. What was lost before stays so. The values stay floats, and
-    may be no integer next to a step: see `_step`.
+    What is or may be beyond the type's range, or NaN, is lost: any integer may come of it. What was
+    lost before stays so. The values stay floats, and may be no integer next to a step: see `_step`.
     """
     low, high = dtypes.limits(dtype)
     whole = trunc(x)
     value = whole.v.astype(np.float64)
-    outside = ~((value >= low) & (value <= high))
+    e = 0.0 if whole.e is None else whole.e
+    # The largest number of 64 bits is none of float64; one more is a power of two.
+    outside = ~((value - e >= low) & (value + e < high + 1))
     lost = union(whole.lost, outside if outside.any() else None)
     return Bounded(whole.v, dtype.numpy, x.arithmetic, Errors(whole.e, lost=lost))
 
@@ -340,7 +342,7 @@ def _to_float(x: Bounded, dtype: dtypes.DType, arithmetic: Arithmetic) -> Bounde
         x = _with_errors_for_lost(x, x.lost > 0)
     if x.dtype == dtype.numpy:
         return replace(x, arithmetic=arithmetic, nonnegative=False)
-    v = arrays.as_values(x.v, arrays.VALUES()[arithmetic.values])
+    v = arrays.as_values(x.v, arrays.value_dtypes()[arithmetic.values])
     own = dtypes.of(np.empty(0, x.dtype))
     rounds = own is None or own.kind != "float" or grid(dtype).u > grid(own).u
     if x.exact and not rounds:

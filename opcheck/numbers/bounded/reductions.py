@@ -385,6 +385,7 @@ def _error_of_flushed_products(
 def max(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """Return the largest element over `axis`; NaN if one is.
 
+    Its least and greatest value are the largest ones of the elements' least and greatest values.
     None means all axes; `keepdims` leaves them in, with length 1. Raises AxisError for an axis that
     `x` lacks, ValueError if there is no element to choose from or an axis is repeated.
     """
@@ -394,6 +395,7 @@ def max(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
 def min(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """Return the smallest element over `axis`; NaN if one is.
 
+    Its least and greatest value are the smallest ones of the elements' least and greatest values.
     None means all axes; `keepdims` leaves them in, with length 1. Raises AxisError for an axis that
     `x` lacks, ValueError if there is no element to choose from or an axis is repeated.
     """
@@ -473,12 +475,17 @@ def bilinear(
         terms = terms + 1
 
     def errors() -> Errors:
-        """Return the errors of the sums of products, without the last rounding."""
+        """Return the errors of the sums of products, without the last rounding.
+
+        They are those of the operands, of the additions and of flushing. A sum is lost if a term
+        is, or if a partial sum may leave the range.
+        """
         x = a.with_rounding()
         y = b.with_rounding()
         extra = None if addend is None else addend.with_rounding()
         left = magnitude_of(x.v)
         right = magnitude_of(y.v)
+        # This is S; `total` is S with the errors of the terms.
         size = product(left, right)
         e = _propagated_error(x, y, product)
         if extra is not None:

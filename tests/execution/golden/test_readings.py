@@ -76,3 +76,24 @@ def test_elements_that_are_free_may_follow_answers_of_several_tests(tmp_path, se
     golden.write(tmp_path / "golden", opcheck.load(file), "all")
     [result] = opcheck.run(opcheck.load(tmp_path / "golden"), MixedRelu(second))
     assert result.verdict is expected
+
+
+NEGATIVE_AXIS = """
+op: Slice
+opset: 1
+dtype: float32
+cases:
+- name: negative_axis
+  rule: open
+  attrs: {axes: [-1], starts: [0], ends: [2]}
+  inputs: {data: [1, 2, 3]}
+  expect: {any_of: [{as: formula}, {as: whole, output: [1, 2, 3]}]}
+"""
+
+
+def test_a_computed_alternative_has_a_test_for_each_reading(tests_of) -> None:
+    found = {test.alternative: test for test in tests_of(NEGATIVE_AXIS)}
+    assert found.keys() == {"formula, from_the_back", "formula, refused", "whole"}
+    assert found["formula, from_the_back"].outputs[0].written.tolist() == [1, 2]
+    assert found["formula, refused"].reason
+    assert found["whole"].outputs[0].written.tolist() == [1, 2, 3]

@@ -15,6 +15,7 @@ from onnx.backend.test.runner import Runner
 
 from opcheck.errors import Unwritable, UsageError
 from opcheck.execution.golden import write
+from opcheck.suite import load
 from opcheck.suite.golden_files import MANIFEST, SUMS, read_manifest
 from tests.asking import cases_in
 from tests.execution.golden.made import FOUR, RANDOM, WRITTEN_OUT, golden
@@ -228,6 +229,12 @@ def test_where_no_test_can_be_written_there_is_no_folder(tmp_path: Path) -> None
     assert "not expressible" in found.left_out[0].reason
     assert write(tmp_path / "other", (), "").tests == []
     assert not (tmp_path / "other").exists()
+
+
+def test_a_case_of_level_huge_is_left_out_and_not_wrong(tmp_path: Path) -> None:
+    cases = load(ops=("Relu",), levels=("huge",))
+    manifest = write(tmp_path / "golden", cases, "")
+    assert [(left.what, left.wrong) for left in manifest.left_out] == [("the case", False)]
 
 
 def test_a_case_is_left_out_if_its_page_leaves_the_model_open(tmp_path: Path) -> None:

@@ -336,14 +336,16 @@ class Ledgers:
         return next((ledger for ledger in self.gate.ledgers if ledger.path.resolve() == path), None)
 
     def check(
-        self, backends: Sequence[BackendInfo], cases: Sequence[Case]
+        self, backends: Sequence[BackendInfo], cases: Sequence[Case], *, whole: bool
     ) -> tuple[Facts, BackendInfo | None]:
         """Return facts on all cases that were read, and the backend of the ledger to be written.
+
+        The cases are `whole` if they hold all shipped ones of their operators.
 
         Raises CaseFileError with all entries that match nothing, UsageError unless the ledger to
         be written is about one backend of the run.
         """
-        facts = facts_of(backends, cases)
+        facts = facts_of(backends, cases, whole=whole)
         check(self.gate, facts, self.target if self.prune else None)
         if self.updated is None:
             return facts, None

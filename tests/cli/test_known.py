@@ -208,3 +208,25 @@ def test_a_ledger_is_found_however_its_backend_is_written(run, cases, asked, wri
     text = (cases / "mine.yaml").read_text()
     (cases / "mine.yaml").write_text(text.replace("backend: py:rt:Rt", f"backend: {written}"))
     assert run(*words, "--known", "mine.yaml").exit_code == 0
+
+
+def test_a_ledger_reads_the_suites_of_its_operators_and_no_others(run, cases, monkeypatch):
+    from opcheck import suite
+
+    read: list[tuple[str, ...]] = []
+
+    def load_all(paths, dims, *, selection, inputs):
+        read.append(tuple(selection.operators))
+        return loaded(paths, dims, selection, inputs)
+
+    loaded = suite.load_all
+    monkeypatch.setattr(suite, "load_all", load_all)
+    (cases / "mine.yaml").write_text(
+        "backend: last_of_ties\nknown:\n- verdict: unsupported\n  cause: Gone.\n"
+        "  where: [{op: Softmax, name: bfloat16}]\n"
+    )
+    words = ("run", "--op", "Hardmax", "-k", "rank_1", "-b", "last_of_ties")
+    run(*words, "--known", "mine.yaml")
+    run(*words, "--update-known", "new.yaml")
+    run(*words)
+    assert read == [("Hardmax", "Softmax"), ("Hardmax",), ("Hardmax",)]

@@ -324,7 +324,7 @@ GATHER = replace(
     op=model.OpVersion("", "Gather", 13),
     attrs={"axis": -1},
     inputs=(
-        TensorSpec("data", FLOAT32, (2, 3), Fill("ramp", ())),
+        TensorSpec("data", FLOAT32, (2, 3), Fill("arange", (1, 1))),
         TensorSpec("indices", INT64, (2,), Given(np.array([-1, 0]))),
     ),
     slots=("data", "indices"),

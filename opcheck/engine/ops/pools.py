@@ -15,6 +15,7 @@ their own.
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf, prod
 from typing import Literal, TypeAlias
 
@@ -408,6 +409,72 @@ def whole_windows(windows: Windows, padded: Windows, count_include_pad: int) -> 
     if not count_include_pad:
         return windows.terms
     return np.full_like(padded.terms, prod(axis.kernel for axis in windows.axes))
+
+
+#: The padding at the beginning and the end of an axis that counts, from the padding there is.
+CountedPadding: TypeAlias = Callable[[int, int], tuple[int, int]]
+
+
+def counting(
+    padding: CountedPadding, windows: Windows, padded: Windows, count: int
+) -> NDArray[np.intp]:
+    """Mutant: with count_include_pad, which is `count`, only a part of the padding counts."""
+    if not count:
+        return windows.terms
+    axes = []
+    for axis, whole in zip(windows.axes, padded.axes, strict=True):
+        begin, end = padding(axis.begin, whole.length - axis.length - axis.begin)
+        length = axis.length + begin + end
+        axes.append(replace(axis, begin=axis.begin - begin, length=length))
+    return replace(windows, axes=tuple(axes)).terms
+
+
+def of_beginnings(begin: int, end: int) -> tuple[int, int]:
+    """Mutant: padding counts at the beginnings alone."""
+    return begin, 0
+
+
+def of_ends(begin: int, end: int) -> tuple[int, int]:
+    """Mutant: padding counts at the ends alone."""
+    return 0, end
+
+
+def of_beginnings_twice(begin: int, end: int) -> tuple[int, int]:
+    """Mutant: at an end there counts no more padding than at the beginning."""
+    return begin, min(begin, end)
+
+
+def of_ends_twice(begin: int, end: int) -> tuple[int, int]:
+    """Mutant: at a beginning there counts no more padding than at the end."""
+    return min(begin, end), end
+
+
+AVERAGE_POOL.mutant_table(
+    {
+        name: (f"count_include_pad counted {text}", partial(counting, padding))
+        for name, text, padding in (
+            ("counted_pads_ends_ignored", "no padding at the ends of axes", of_beginnings),
+            ("counted_pads_beginnings_ignored", "no padding at the beginnings of axes", of_ends),
+            (
+                "counted_pads_beginnings_for_both",
+                "as much padding at the end of an axis as at its beginning, and no more",
+                of_beginnings_twice,
+            ),
+            (
+                "counted_pads_ends_for_both",
+                "as much padding at the beginning of an axis as at its end, and no more",
+                of_ends_twice,
+            ),
+        )
+    },
+    7,
+    10,
+    11,
+    19,
+    22,
+    build=average_pool,
+    is_asked=False,
+)
 
 
 # ── MaxPool ───────────────────────────────────────────────────────────────────────────────────

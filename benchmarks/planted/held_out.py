@@ -533,7 +533,7 @@ def slice_starts_before_the_data(node: Node) -> Outputs:
     ops="NonMaxSuppression",
     right=Names(
         mistakes=("input_max_output_boxes_per_class_ignored", "*boxes_per_class_100*"),
-        terms=("input 2 is left out",),
+        terms=("input 2 is left out", "input max_output_boxes_per_class is 0"),
     ),
 )
 def suppression_of_a_hundred_boxes(node: Node) -> Outputs:

@@ -37,10 +37,10 @@ from opcheck.model.result import Comparison, ComparisonProblem, Failure, Mismatc
 from opcheck.numbers.arithmetic import expected
 
 Comparisons: TypeAlias = tuple[Comparison, ...]
-#: What a node is to give, and what it gives.
+#: What is expected of each output of a node, and what a backend returned.
 Wants: TypeAlias = Sequence[Want]
 Outputs: TypeAlias = Sequence[Array | Foreign]
-#: The poorer arithmetic that a backend declares.
+#: Names of 16-bit types in which a backend says that it computes: it gets no warning for them.
 Names: TypeAlias = Collection[str]
 #: Returns elements' places in the flat array with their shares, in one shape.
 Shares: TypeAlias = Callable[[], Iterable[tuple[Places, Floats]]]

@@ -637,9 +637,9 @@ class _OperatorFailures:
         For each mutant that fits failures without a cause, the most frequent first, a condition is
         sought that at least three of them meet, and no pass that contradicts the mutant. Those that
         meet it get the mutant as their cause, in `self.chosen`. If no pass contradicts it, all of
-        three or more do. A derived mutant must fit three different questions, others as many or a
-        quarter of those without a cause. Without time, these failures are noted in
-        `suspects.untried`, and nothing more is chosen.
+        three or more do. A mutant must not have given empty answers alone. A derived one must fit
+        three different questions, others as many or a quarter of those without a cause. Without
+        time, these failures are noted in `suspects.untried`, and nothing more is chosen.
         """
         by_mutant: dict[str, list[DiagnosedResult]] = defaultdict(list)
         without_cause = self._without_cause(group)
@@ -657,9 +657,7 @@ class _OperatorFailures:
             if not results:
                 continue
             mutant = self.fitting[results[0].case.id][name]
-            if mutant.derived and len(self._questions_of(results)) < FEWEST:
-                continue
-            if self._may_fit_by_chance(results, without_cause):
+            if self._shows_too_little(mutant, results, without_cause):
                 continue
             try:
                 contradicting = [
@@ -678,6 +676,23 @@ class _OperatorFailures:
                     text += f", where {condition.text}"
                 diagnosis = Diagnosis(name, text, condition.counts)
                 self._choose_mutant(diagnosis, self._under(condition, results))
+
+    def _shows_too_little(
+        self,
+        mutant: Mutant,
+        explained: Sequence[DiagnosedResult],
+        left: Sequence[DiagnosedResult],
+    ) -> bool:
+        """Return True if a mutant that passes contradict explains too little of what is left.
+
+        A derived one must fit three questions, others not by chance, and an answer with an element.
+        `explained` is not empty.
+        """
+        if mutant.derived and len(self._questions_of(explained)) < FEWEST:
+            return True
+        if not self.suspects.gives_elements(explained[0].case.op, mutant):
+            return True
+        return self._may_fit_by_chance(explained, left)
 
     def _condition_of_mutant(
         self, results: Sequence[DiagnosedResult], contradicting: Iterable[Case]

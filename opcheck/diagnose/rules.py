@@ -9,7 +9,7 @@ variants of failing ones that the backend was asked about; they are evidence, bu
 
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, lru_cache, partial
 from itertools import combinations
 from math import comb, prod
 from operator import attrgetter
@@ -21,7 +21,8 @@ from opcheck import opset
 from opcheck.analysis import without_numbers
 from opcheck.diagnose.flips import WEIGHTED
 from opcheck.model import Case, OpVersion
-from opcheck.model.case import Fill, Given, Rejected, TensorSpec
+from opcheck.model.case import Fill, FromFile, Given, Rejected, TensorSpec
+from opcheck.suite import materialize
 
 #: The fewest failures that a rule needs, and the fewest different questions, whatever their type
 #: and opset.
@@ -41,6 +42,8 @@ _CHANCE = 0.1
 _SHORT_LOOP = 1
 #: Axes before the spatial ones: batch and channel.
 _NOT_SPATIAL = 2
+#: The largest inputs whose drawn values are looked at, in bytes.
+_SMALL = 16 << 10
 #: Inputs of so many integers at most may be lists, as attributes are.
 _SHORT_LIST = 16
 #: So many inputs are compared in pairs.
@@ -79,7 +82,9 @@ def features(cases: Sequence[Case]) -> list[Feature]:
     the first. One that holds for all cases is left out.
     """
     attrs = dict.fromkeys(name for case in cases for name in case.attrs)
-    sizes: dict[tuple[str, int], dict[int, int | None]] = defaultdict(dict)
+    sizes: dict[str, dict[int, int | None]] = defaultdict(dict)
+    # A fact of integers and of floats alike is as likely as that of floats.
+    ranks: dict[str, int] = {}
     # What a node is comes before what its tensors are, in whatever case it is met first.
     for facts_of in (
         partial(_of_model, attrs),
@@ -91,11 +96,12 @@ def features(cases: Sequence[Case]) -> list[Feature]:
     ):
         for number, case in enumerate(cases):
             for text, rank, size in facts_of(case):
-                sizes[text, rank][number] = size
+                sizes[text][number] = size
+                ranks[text] = max(rank, ranks.get(text, rank))
     conditions = [
         condition
-        for (text, rank), by_case in sizes.items()
-        for condition in _conditions(text, rank, by_case)
+        for text, by_case in sizes.items()
+        for condition in _conditions(text, ranks[text], by_case)
     ]
     conditions.sort(key=_rank_of_condition)
     every_case = (1 << len(cases)) - 1
@@ -182,6 +188,8 @@ def _of_inputs(case: Case) -> Iterator[_Fact]:
         if "kernel_shape" in case.attrs and spec is case.inputs[0]:
             yield "the number of spatial axes", PLAIN, max(0, len(shape) - _NOT_SPATIAL)
         yield f"the rank of {label}", PLAIN, len(shape)
+        for fact in _of_floats(spec):
+            yield f"{label} {fact}", VALUE, None
         for number in _only_integer(spec):
             yield label, VALUE, number
         for n, size in enumerate(shape):
@@ -238,6 +246,26 @@ def _of_integers(spec: TensorSpec) -> Iterator[tuple[str, int]]:
             yield f"has a value beyond 2^{bits}", PLAIN
     if len(values) > 1:
         yield "has unequal values", VALUE
+
+
+@lru_cache(maxsize=1 << 14)
+def _of_floats(spec: TensorSpec) -> tuple[str, ...]:
+    """Return facts about the values of an input of floats, in words that follow its name. Cached.
+
+    None of an input beyond 16 KiB, or of one that is read from a file.
+    """
+    if spec.dtype.kind != "float" or spec.nbytes > _SMALL or isinstance(spec.content, FromFile):
+        return ()
+    try:
+        values = materialize(spec).astype(np.float64)
+    except ValueError:
+        return ()
+    with np.errstate(invalid="ignore"):
+        facts = {
+            "has a negative value": values < 0,
+            "has a 0": values == 0,
+        }
+    return tuple(fact for fact, holds in facts.items() if holds.any())
 
 
 def _only_integer(spec: TensorSpec) -> Iterator[int]:

@@ -109,26 +109,30 @@ class _Testimony:
 class NamesOfMistakes(set[str]):
     """The names that a diagnosis of an operator may have.
 
-    Those with a number, of a fitted constant, and those of three mutants or more are in it too, but
-    are not listed.
+    Those with a number, of a fitted constant, and those of two mutants or more are in it too, but
+    are not listed: there are a million.
     """
 
-    def __init__(self, op: OpVersion, names: Iterable[str]) -> None:
-        super().__init__(names)
+    def __init__(self, op: OpVersion, mutants: Iterable[str]) -> None:
         self._op = op
+        self._mutants = frozenset(mutants)
+        others = {*FAULTS, str(NOT_CHECKED.mistake)} if self._mutants else ()
+        super().__init__({*self._mutants, *others})
 
     def __contains__(self, name: object) -> bool:
-        """Return True for a name that is listed, or that a fitted constant may have."""
+        """Return True for a name that is listed, or that mutants or a fitted constant may have."""
         if super().__contains__(name):
             return True
         if not isinstance(name, str) or not self:
             return False
-        parts = name.split("+")
-        if len(parts) > _PAIR and all(
-            super(NamesOfMistakes, self).__contains__(it) for it in parts
-        ):
-            return True
-        return fitted.named(self._op, name) is not None
+        return self._is_of_several(name.split("+")) or fitted.named(self._op, name) is not None
+
+    def _is_of_several(self, parts: Sequence[str]) -> bool:
+        """Return True for a pair of mutants or of one with a fault, and for three listed names."""
+        if len(parts) == _PAIR:
+            first, second = parts
+            return first in self._mutants and (second in self._mutants or second in FAULTS)
+        return len(parts) > _PAIR and all(map(super().__contains__, parts))
 
 
 def names_of(op: OpVersion) -> NamesOfMistakes:
@@ -138,10 +142,7 @@ def names_of(op: OpVersion) -> NamesOfMistakes:
     fault, of fitted constants, and `not_checked`. Raises WrongOperator if the file of the
     operator's formula is wrong.
     """
-    names = {name for mutant in causes_of(op) for name in mutant.names}
-    pairs = {f"{one}+{other}" for one in names for other in (*names, *FAULTS)}
-    every = {*names, *pairs, *FAULTS, str(NOT_CHECKED.mistake)} if names else ()
-    return NamesOfMistakes(op, every)
+    return NamesOfMistakes(op, (name for mutant in causes_of(op) for name in mutant.names))
 
 
 @dataclass(eq=False)
@@ -353,6 +354,8 @@ class Suspects:
         self.untried: set[str] = set()
         #: Numbers of failures that each mutant explains, by operator.
         self._explained: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        #: Names of mutants that gave a failure, contradicted or not, by operator.
+        self._named: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
         self._cells: dict[Cell, _CellHistory] = defaultdict(_CellHistory)
         #: The first version that failed, by operator and dtype.
         self._first: dict[tuple[str, str, str], OpVersion] = {}
@@ -364,7 +367,7 @@ class Suspects:
         self._failed: dict[str, Evidence] = {}
         #: Mutants by case that give its answer, contradicted or not.
         self._fits: dict[str, list[Mutant]] = {}
-        #: What speaks for each derived mutant, by operator and name.
+        #: What speaks for each mutant, by operator and name.
         self._testimonies: dict[tuple[str, str, str], _Testimony] = defaultdict(_Testimony)
         #: Cases on which all mutants were tried in vain.
         self._vain: set[str] = set()
@@ -410,6 +413,7 @@ class Suspects:
         except NoTimeLeft:
             self.untried.add(case)
             fits = []
+        self._named[op.domain, op.name].update((mutant.name, None) for mutant in fits)
         pattern = resemblance(evidence) or ""
         if case:
             self._fits[case] = fits
@@ -435,11 +439,20 @@ class Suspects:
         return (*diagnoses, *self._reports_of_broken())
 
     def _note_evidence(self, fits: Iterable[Mutant], evidence: Evidence) -> None:
-        """Count an answer for each derived mutant that gives it."""
+        """Count an answer for each mutant that gives it."""
         op = evidence.node.op
         for mutant in fits:
-            if mutant.derived:
-                self._testimonies[op.domain, op.name, mutant.name].add(evidence)
+            self._testimonies[op.domain, op.name, mutant.name].add(evidence)
+
+    def gives_elements(self, op: OpVersion, mutant: Mutant) -> bool:
+        """Return False for a mutant of which nothing was seen but answers without an element.
+
+        Any mistake may have them. True for a mistake of refusing.
+        """
+        if mutant.is_refusal:
+            return True
+        testimony = self._testimonies.get((op.domain, op.name, mutant.name))
+        return testimony is None or testimony.elements + len(testimony.values) > 0
 
     def _is_confirmed(self, op: OpVersion, mutant: Mutant) -> bool:
         """Return False for a derived mutant that may give the few answers seen by chance.
@@ -454,10 +467,11 @@ class Suspects:
     def _fits_of(self, evidence: Evidence, cell: Cell, case: str) -> list[Mutant]:
         """Return the mutants that give an answer, and else faults; none after many in vain.
 
-        After 12 failures of a version and dtype, or 4 in a further version, those that explained
-        one of the operator before are tried first, and all only if none fits; after as many
-        attempts in vain, only these. Counts the failure in the `cell`, and notes a `case` on which
-        all were tried in vain. Raises NoTimeLeft, and what the formula raises in a narrower type.
+        After 12 failures of a version and dtype, or 4 in a further version, those that gave one of
+        the operator before, contradicted or not, are tried first, and all only if none fits; after
+        as many attempts in vain, only these. Counts the failure in the `cell`, and notes a `case`
+        on which all were tried in vain. Raises NoTimeLeft, and what the formula raises in
+        a narrower type.
         """
         op = evidence.node.op
         mutants = _that_may_explain(evidence)
@@ -466,10 +480,10 @@ class Suspects:
         first = self._first.setdefault((op.domain, op.name, cell.dtype), op)
         tries = _TRIES if first == op else _IN_FURTHER_VERSIONS
         if history.failures > tries:
-            explained = self._explained[op.domain, op.name]
-            parts = {part for name in explained for part in name.split("+")}
+            names = self._named[op.domain, op.name]
+            parts = {part for name in names for part in name.split("+")}
             before = [mutant for mutant in mutants if mutant.name in parts]
-            constants = (fitted.named(op, name) for name in explained)
+            constants = (fitted.named(op, name) for name in names)
             before += [constant for constant in constants if constant is not None]
             fits = _fitting(evidence, before, self._trials)
             if fits:

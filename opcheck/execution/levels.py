@@ -78,7 +78,8 @@ def _mutants(cases: Sequence[Case], sightings: Iterable[Sighting]) -> Iterator[S
 def _sentences(cases: Sequence[Case]) -> Iterator[Shown]:
     """Yield each sentence of the specification that cases of a version test, with these cases.
 
-    A sentence names its cases by their name, or name and row, which may be several by id.
+    A sentence names its cases by their name, or name and row, which may be several by id. Two parts
+    of a page may have the same sentence, as the branches of If.
     """
     by_label: dict[tuple[OpVersion, str], list[str]] = {}
     for case in cases:
@@ -88,7 +89,8 @@ def _sentences(cases: Sequence[Case]) -> Iterator[Shown]:
         for checked in survey.sentences:
             ids = [id for label in checked.cases for id in by_label.get((survey.op, label), ())]
             if ids:
-                yield Demand("sentence", survey.op, checked.sentence.text), ids
+                sentence = f"{checked.sentence.part}: {checked.sentence.text}"
+                yield Demand("sentence", survey.op, sentence), ids
 
 
 def _situations(cases: Sequence[Case]) -> Iterator[Shown]:

@@ -154,6 +154,27 @@ def test_one_failure_is_named_if_passing_cases_fail_once_they_have_its_property(
     assert [cause.text, *cause.asked] == wording
 
 
+def dies_of_one_element(node: Node) -> Any:
+    if node.inputs[0].shape[2] == 1:
+        raise IndexError("no element")
+    return right(node)
+
+
+def test_one_failure_of_a_length_is_named_by_that(wording: Wording) -> None:
+    cases = [pool(-4), *(replace(pool(n), name=f"made_{n}") for n in range(1, 7))]
+    cases = [replace(case, attrs={"kernel_shape": (1,)}) for case in cases]
+    # Other lengths of other axes, so that the cases differ after all.
+    cases = [
+        replace(
+            case,
+            inputs=(replace(case.inputs[0], shape=(n, 1, case.inputs[0].shape[2])),),
+        )
+        for n, case in enumerate(cases, 1)
+    ]
+    (wrong,), _ = run(cases, dies_of_one_element)
+    assert [wrong.diagnoses[0].text, *wrong.diagnoses[0].asked] == wording
+
+
 def wrong_of_one_length(node: Node) -> Any:
     is_wrong = "ceil_mode" in node.attrs and node.inputs[0].shape == (1, 1, 5)
     return [out * (1.25 if is_wrong else 1) for out in right(node)]
@@ -272,7 +293,7 @@ GATHER = replace(
     op=model.OpVersion("", "Gather", 13),
     attrs={"axis": -1},
     inputs=(
-        TensorSpec("data", FLOAT32, (2, 3), Fill("ramp", ())),
+        TensorSpec("data", FLOAT32, (2, 3), Fill("arange", (1, 1))),
         TensorSpec("indices", INT64, (2,), Given(np.array([-1, 0]))),
     ),
     slots=("data", "indices"),
@@ -327,6 +348,24 @@ CLIP = replace(
 )
 
 
+def test_an_input_that_is_one_number_gets_others_that_are_seen() -> None:
+    other = replace(CLIP.inputs[1], content=Given(np.array(3.0)))
+    alike = [CLIP, replace(CLIP, inputs=(CLIP.inputs[0], other))]
+    by_text = {flip.text: flip.case for flip in flips(CLIP, alike)}
+    content = by_text["with input max 3.0"].inputs[1].content
+    assert isinstance(content, Given)
+    assert content.values.tolist() == 3.0
+
+
+def test_floats_are_asked_again_without_negative_values() -> None:
+    given = Given(np.array([-1.0, 2.0]))
+    for content, other in ((Fill("uniform", (-2, 3)), (0, 3)), (given, [1, 2])):
+        case = replace(POOL, inputs=(replace(POOL.inputs[0], content=content),))
+        by_text = {flip.text: flip.case.inputs[0].content for flip in flips(case, [case])}
+        changed = by_text["without negative values in X"]
+        assert other == (changed.args if isinstance(changed, Fill) else changed.values.tolist())
+
+
 def gather(number: int, axis: int, *indices: int) -> Case:
     """A Gather from [2, 3, 4 + number] at other indices."""
     content = Fill("uniform", (-1, 1))
@@ -375,9 +414,13 @@ def test_a_passing_case_gets_what_a_failing_one_has_otherwise_than_a_cured_one()
     constant = transplanted(fed, GATHER, GATHER)
     assert constant
     assert constant.case.inputs[1].initializer
+    longer = transplanted(pool(3), POOL, pool(4))
+    assert longer
+    assert longer.case.inputs[0].shape == (1, 1, 8)
     # It has the property already, or cannot get it.
     assert transplanted(fed, GATHER, fed) is None
-    assert transplanted(POOL, pool(3), pool(4)) is None
+    flat = replace(POOL, inputs=(replace(POOL.inputs[0], shape=(1, 5)),))
+    assert transplanted(pool(3), POOL, flat) is None
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_messages_about_other_shapes_are_the_same(shapes: str) -> None:
 
 def of_values(alpha: int, diagnoses: Sequence[Diagnosis], *shape: int) -> DiagnosedResult:
     """A failure of values, of a case with an input of this shape."""
-    spec = replace(CASE.inputs[0], shape=shape, content=Fill("ramp", ()))
+    spec = replace(CASE.inputs[0], shape=shape, content=Fill("arange", (1, 1)))
     case = replace(CASE, id=f"{alpha}", attrs={"alpha": alpha}, inputs=(spec,))
     answer = record(Verdict.FAIL, id=case.id, failure="values", diagnoses=diagnoses)
     return DiagnosedResult(case, answer, unexplained=True)

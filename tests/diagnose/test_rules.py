@@ -131,6 +131,26 @@ def test_the_only_integer_of_an_input_is_a_fact() -> None:
     assert [*rules._only_integer(two)] == []
 
 
+def test_values_of_floats_are_facts_also_if_they_are_drawn(wording: Wording) -> None:
+    drawn = TensorSpec("X", DTYPES["float32"], (50,), Fill("uniform", (-1, 1)))
+    given = replace(drawn, shape=(2,), content=Given(np.array([0, 2.5])))
+    assert [*rules._of_floats(drawn), *rules._of_floats(given)] == wording
+    assert rules._of_floats(replace(drawn, shape=(1 << 13,))) == ()
+    assert rules._of_floats(replace(drawn, dtype=DTYPES["int32"])) == ()
+
+
+def test_a_fact_of_integers_and_floats_is_one() -> None:
+    x = CASE.inputs[0]
+    negative = replace(x, content=Given(np.full(x.shape, -1.0)))
+    cases = [
+        replace(CASE, inputs=(replace(spec, dtype=DTYPES[dtype]),))
+        for spec in (negative, replace(x, content=Given(np.full(x.shape, 1.0))))
+        for dtype in ("float32", "int32")
+    ]
+    (feature,) = [one for one in rules.features(cases) if one.text.endswith("negative value")]
+    assert (feature.rank, feature.holds) == (VALUE, bits(0, 1))
+
+
 def test_facts_of_integers_and_of_two_inputs(wording: Wording) -> None:
     int64 = DTYPES["int64"]
     drawn = TensorSpec("A", int64, (2, 3), Fill("integers", (-5, 4)))
@@ -205,7 +225,7 @@ def test_of_facts_that_hold_of_the_same_cases_the_likeliest_is_kept() -> None:
 def test_all_facts_of_some_cases(snapshot: Any) -> None:
     float32, int64 = DTYPES["float32"], DTYPES["int64"]
     given = Given(np.array([[1.0, np.nan, np.inf]]))
-    x = TensorSpec("X", float32, (2, 1, 0, 7), Fill("ramp", ()), (Put((0,), -np.inf),), True)
+    x = TensorSpec("X", float32, (2, 1, 0, 7), Fill("arange", (1, 1)), (Put((0,), -np.inf),), True)
     inputs = (x, TensorSpec("W", float32, (1, 3), given), TensorSpec("N", int64, (), given))
     lists = {"axes": (1, -1), "kernel_shape": (3, 0), "scales": (-0.5, 0.5), "empty": ()}
     single = {"axis": -2, "alpha": -0.5, "mode": "edge", "to": 1 << 31, "low": -1 - (1 << 31)}

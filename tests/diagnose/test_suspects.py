@@ -63,6 +63,7 @@ def test_a_mistake_in_what_is_drawn_is_known_by_its_distribution() -> None:
 
 HARD_SIGMOID = OpVersion("", "HardSigmoid", 22)
 GEMM = OpVersion("", "Gemm", 13)
+RANGE = OpVersion("", "Range", 11)
 
 
 def test_several_attributes_may_be_ignored_at_once() -> None:
@@ -101,6 +102,44 @@ def test_equal_texts_are_evidence_as_equal_numbers_are() -> None:
     split = Node(OpVersion("", "SplitToSequence", 11), (texts,), {}, (0, 1, 2))
     got = [np.int64(2), *[texts[:1]] * 2]
     assert "first_output_for_all" in names(Suspects(lambda case: None).diagnose(wrong(split, got)))
+
+
+def test_what_was_seen_without_an_element_shows_nothing_of_a_mistake() -> None:
+    zeros = mutant(lambda _: [np.zeros(0, np.float32)], "nothing")
+    never_seen = mutant(lambda _: [np.zeros(0, np.float32)], "never_seen")
+    empty = Node(RANGE, tuple(map(np.float32, (2, 5, 1))), {})
+    seen = Suspects(lambda case: None)
+    seen._note_evidence([zeros], wrong(empty, [np.zeros(0, np.float32)]))
+    assert not seen.gives_elements(RANGE, zeros)
+    assert seen.gives_elements(RANGE, never_seen)
+    seen._note_evidence([zeros], wrong(empty, [np.float32([2, 3])]))
+    assert seen.gives_elements(RANGE, zeros)
+
+
+def test_what_was_found_before_is_tried_on_though_passes_contradict_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+
+    def always(one: Node) -> Any:
+        tried.append("always")
+        return [1 - one.right[0]]
+
+    def never(one: Node) -> Any:
+        tried.append("never")
+        return one.right
+
+    monkeypatch.setattr(
+        suspects, "causes_of", lambda op: (mutant(never, "never"), mutant(always, "always"))
+    )
+    held = Suspects(lambda case: wrong(FIRST, None))
+    held.passed(passes(tmp_path))
+    for _ in range(12):
+        assert "always" not in names(held.diagnose(wrong(FIRST, [1 - FIRST.right[0]])))
+    tried.clear()
+    held.diagnose(wrong(FIRST, [1 - FIRST.right[0]]), "13th")
+    assert "never" not in tried
+    assert [one.name for one in held._fits["13th"]] == ["always"]
 
 
 def passes(folder: Path) -> Case:

@@ -10,7 +10,7 @@ from opcheck.model import Case, Comparison, Fill, Given, Mismatch, Put, TensorSp
 from opcheck.report.rulings import concerning
 from tests.known.ledgers import case
 
-ORDER = "Sums in any order."
+ORDER = "Any order."
 NAN = "A NaN gives NaN."
 INTEGERS = "Nothing is said of integers out of range."
 EMPTY = "The sum of no elements is 0."

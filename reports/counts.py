@@ -27,7 +27,7 @@ class Mark(StrEnum):
     RULED = "on a ruling"
     DOCUMENTED = "documented"
     OPSETS = "outside its opsets"
-    ERRATA = "by an erratum of ONNX"
+    ERRATA = "by an erratum"
 
 
 def harm(group: Group) -> Harm:

@@ -27,7 +27,7 @@ class Mark(StrEnum):
     RULED = "on a ruling"
     DOCUMENTED = "documented"
     OPSETS = "outside its opsets"
-    ERRATA = "by an erratum"
+    ERRATA = "by an erratum of ONNX"
 
 
 def harm(group: Group) -> Harm:

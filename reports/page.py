@@ -197,10 +197,10 @@ def _scoreboard(site: Site) -> Iterator[str]:
     harms = [[_linked(one), *(_counted(one, which) for which in Harm)] for one in site.rows]
     yield from (*table(head, harms, numbers=len(Harm)), "")
     yield (
-        "*Wrong answers* are also deaths and wrong shapes, all on legal models. In brackets is how "
-        "many rest *on a ruling*, since two readers may read the text differently; are "
-        "*documented* by the engine, as unsupported or as its default precision; show only in "
-        "versions *outside its opsets*; or are caused *by an erratum* of ONNX. One may be several."
+        "*Wrong answers* are also deaths and wrong shapes on legal models. In brackets is how many "
+        "rest *on a ruling*, since two readers may read the text differently; are *documented* by "
+        "the engine, as unsupported or its default precision; show only in versions *outside its "
+        "opsets*; or are caused *by an erratum of ONNX*. One may be several."
     )
     yield ""
     verdicts = ("right", "warned", "wrong", "refused or raised", "died or unstable", "unsupported")
@@ -397,7 +397,7 @@ def _environment(runs: Sequence[Published]) -> Iterator[str]:
         "opcheck, and writes these pages; `--page` only writes the pages. What the pages need of "
         "the runs is in [results](results). Whole runs are files of each release, and "
         "`opcheck report onnxruntime.jsonl.gz` shows one; `--take DIR` makes the pages of those in "
-        "a folder. The ledgers of what is known are in [opcheck/ledgers](../opcheck/ledgers)."
+        "a folder. [Ledgers](../opcheck/ledgers) list what is known."
     )
     yield ""
     names = sorted({one["processor"] for run in runs for one in run.by_hand})

@@ -44,7 +44,7 @@ def argmax_takes_the_first(node: Node) -> Outputs:
 @drawn(
     ops="AveragePool",
     right=Names(
-        mistakes=("pads_beginnings_for_both", "pads_ends_ignored"),
+        mistakes=("*pads_beginnings_for_both", "pads_ends_ignored"),
         terms=("`pads` differ at the ends of an axis", "`count_include_pad` *"),
     ),
     partly=Names(mistakes=("count_include_pad_ignored",), terms=("`pads` *",)),

@@ -314,6 +314,8 @@ class Ledgers:
     known: tuple[Path, ...]
     updated: Path | None
     prune: bool
+    #: A case that is listed as failing may pass.
+    lenient: bool
 
     def __post_init__(self) -> None:
         if self.prune and self.updated is None:
@@ -325,7 +327,7 @@ class Ledgers:
         paths = [*self.known]
         if self.updated and self.updated.exists():
             paths.append(self.updated)
-        return Gate(load_user_ledgers(paths))
+        return Gate(load_user_ledgers(paths), lenient=self.lenient)
 
     @property
     def target(self) -> UserLedger | None:

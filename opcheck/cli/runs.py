@@ -87,6 +87,7 @@ class RunOptions:
     known: tuple[Path, ...]
     update_known: Path | None
     prune_known: bool
+    allow_unexpected_passes: bool
     explain: str
     save_outputs: Path | None
     reports: tuple[ReportTarget, ...]
@@ -197,6 +198,12 @@ _ledger_options = options.compose(
         is_flag=True,
         help="With --update-known: remove entries that no longer fail, or match no case.",
     ),
+    click.option(
+        "--allow-unexpected-passes",
+        is_flag=True,
+        help="Count a case that --known lists and that passes as green, as pytest does without"
+        " xfail_strict.",
+    ),
 )
 _output_options = options.compose(
     click.option(
@@ -297,7 +304,12 @@ def run(given: RunOptions) -> NoReturn:
         earlier=earlier,
         shard=given.shard,
     )
-    ledgers = Ledgers(known=given.known, updated=given.update_known, prune=given.prune_known)
+    ledgers = Ledgers(
+        known=given.known,
+        updated=given.update_known,
+        prune=given.prune_known,
+        lenient=given.allow_unexpected_passes,
+    )
     # All errors of files come before anything starts.
     _check_run_options(given)
     note_defaults()

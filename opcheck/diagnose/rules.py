@@ -10,7 +10,7 @@ variants of failing ones that the backend was asked about; they are evidence, bu
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache, partial
-from itertools import combinations
+from itertools import chain, combinations
 from math import comb, prod
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
@@ -20,6 +20,7 @@ import numpy as np
 from opcheck import opset
 from opcheck.analysis import without_numbers
 from opcheck.diagnose.flips import WEIGHTED
+from opcheck.dtypes import DType
 from opcheck.model import Case, OpVersion
 from opcheck.model.case import Fill, FromFile, Given, Rejected, TensorSpec
 from opcheck.suite import materialize
@@ -183,7 +184,7 @@ def _of_inputs(case: Case) -> Iterator[_Fact]:
         shape = spec.shape
         for fact in _of_tensor(spec):
             yield f"{label} {fact}", PLAIN, None
-        for fact, rank in _of_integers(spec):
+        for fact, rank in chain(_of_dtype(spec.dtype), _of_integers(spec)):
             yield f"{label} {fact}", rank, None
         if "kernel_shape" in case.attrs and spec is case.inputs[0]:
             yield "the number of spatial axes", PLAIN, max(0, len(shape) - _NOT_SPATIAL)
@@ -205,16 +206,30 @@ def _of_outputs(case: Case) -> Iterator[_Fact]:
     for spec in case.outputs:
         if spec.dtype:
             label = "the output" if len(case.outputs) == 1 else f"output {spec.name}"
-            yield f"{label} is {spec.dtype}", PLAIN, None
+            for fact, rank in _of_dtype(spec.dtype):
+                yield f"{label} {fact}", rank, None
+
+
+def _of_dtype(dtype: DType) -> Iterator[tuple[str, int]]:
+    """Yield the type of a tensor, its width and its kind, in words that follow the name.
+
+    With each comes its rank.
+    """
+    yield f"is {dtype}", PLAIN
+    if dtype.bits:
+        yield f"is of {dtype.bits} bits", VALUE
+    if dtype.kind == "int":
+        yield "is unsigned" if dtype.name.startswith("u") else "is a signed integer", VALUE
+    elif dtype.kind == "float":
+        yield "is floating", VALUE
 
 
 def _of_tensor(spec: TensorSpec) -> Iterator[str]:
     """Yield facts about one input, in words that follow its name.
 
-    Its type, whether it is a constant or fed, axes of length 0 and 1, and NaN and infinities among
-    the numbers that the case states; what is drawn has none but those put in.
+    Whether it is a constant or fed, axes of length 0 and 1, and NaN and infinities among the
+    numbers that the case states; what is drawn has none but those put in.
     """
-    yield f"is {spec.dtype}"
     yield "is a constant" if spec.initializer else "is fed"
     for length in (0, 1):
         if length in spec.shape:
@@ -322,9 +337,8 @@ def _of_pairs(case: Case) -> Iterator[_Fact]:
 def _of_values(case: Case) -> Iterator[_Fact]:
     """Yield facts about the values of attributes, other than tensors.
 
-    A fact has words, a rank by how likely it is a cause, and a size or None. The first input's
-    sizes count next to attributes that are axes. Inputs that are attributes in other versions count
-    as these.
+    A fact has words, a rank by how likely it is a cause, and a size or None. Those of axes are
+    about the first input. Inputs that are attributes in other versions count as these.
     """
     stated = {**case.attrs, **dict(_inputs_like_attributes(case))}
     for name, value in stated.items():
@@ -342,8 +356,25 @@ def _of_values(case: Case) -> Iterator[_Fact]:
             yield f"`{name}`", VALUE, integers[0]
         if name == "pads":
             yield from _of_pads(integers)
-        if case.inputs and name.lower() in ("axis", "axes"):
-            yield from _of_axes(name, integers, case.inputs[0].shape)
+    yield from _of_defaults(case)
+
+
+def _of_defaults(case: Case) -> Iterator[_Fact]:
+    """Yield facts about attributes that hold for a stated value, and for the same one by default.
+
+    They are that an attribute is its default, and what an axis is of the first input.
+    """
+    schema = opset.versions(case.op.domain, case.op.name).get(case.op.since)
+    defaults = {one.name: one.default for one in schema.attributes.values()} if schema else {}
+    stated = {**case.attrs, **dict(_inputs_like_attributes(case))}
+    for name, value in {**defaults, **stated}.items():
+        default = defaults.get(name)
+        if isinstance(default, int | float | str) and value == default:
+            yield f"`{name}` is {default} or left out", VALUE, None
+        if case.inputs and name.lower() in ("axis", "axes") and value is not None:
+            values = value if isinstance(value, tuple) else (value,)
+            axes = [axis for axis in values if isinstance(axis, int)]
+            yield from _of_axes(name, axes, case.inputs[0].shape)
 
 
 def _inputs_like_attributes(case: Case) -> Iterator[tuple[str, int | tuple[int, ...]]]:
@@ -437,6 +468,8 @@ def _of_axes(name: str, axes: Sequence[int], shape: Sequence[int]) -> Iterator[_
         yield f"`{name}` is out of range", PLAIN, None
         return
     places = [axis % rank for axis in axes]
+    if len(places) == 1:
+        yield f"`{name}` from the front", VALUE, places[0]
     if places == [rank - 1]:
         yield f"`{name}` is the last axis", VALUE, None
     for where, part in {

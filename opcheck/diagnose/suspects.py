@@ -221,8 +221,9 @@ def _fitting(evidence: Evidence, mutants: Sequence[Mutant], trials: _Trials) -> 
             fitting.append(view.fault.beside())
     if not fitting:
         fitting = trials.fitting(_ignoring_several(evidence.node, tried), evidence)
-    if not fitting and tried:
-        fitting = _fitted_to_answer(evidence, trials)
+    # A mistake that could be made of any call may fit where a constant is all that is wrong.
+    if tried and all(mutant.derived for mutant in fitting):
+        fitting += _fitted_to_answer(evidence, trials)
     if not fitting:
         fitting = _fitting_with_faults(views, tried, trials, evidence.distant)
     return [*{mutant.name: mutant for mutant in fitting}.values()]

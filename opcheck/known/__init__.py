@@ -602,10 +602,14 @@ class _Listed(NamedTuple):
 
 
 class Gate:
-    """The ledgers of a user, as they are in force in a run."""
+    """The ledgers of a user, as they are in force in a run.
 
-    def __init__(self, ledgers: Iterable[UserLedger] = ()) -> None:
+    If `lenient`, a case that is listed as failing may pass.
+    """
+
+    def __init__(self, ledgers: Iterable[UserLedger] = (), *, lenient: bool = False) -> None:
         self.ledgers = tuple(ledgers)
+        self.lenient = lenient
         self._listed: dict[tuple[str, str, str, str], list[_Listed]] = {}
 
     @cached_property
@@ -652,9 +656,10 @@ class Gate:
         """Return `result` as the ledgers explain it; None where they say nothing about it.
 
         `looks` returns True if a mistake gives this answer. A listed failure becomes `known`, a
-        listed pass an unexpected one, unless the entry is of cases that fail sometimes. Another
-        failure keeps its verdict and is `unexpected`; so is an unsupported case that is not listed,
-        of a backend with a ledger. Not judged ones stay as they are.
+        listed pass an unexpected one, unless the entry is of cases that fail sometimes; it is
+        `unexpected` unless the gate is lenient. Another failure keeps its verdict and is
+        `unexpected`; so is an unsupported case that is not listed, of a backend with a ledger. Not
+        judged ones stay as they are.
         """
         listed = self.listed(result.case, backend)
         if not listed:
@@ -677,7 +682,7 @@ class Gate:
             verdict=verdict,
             found=result.verdict,
             known=listed[0].known(),
-            unexpected=not is_as_listed,
+            unexpected=not (is_as_listed or (passed and self.lenient)),
         )
 
 

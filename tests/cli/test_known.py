@@ -186,6 +186,38 @@ def test_every_rendering_tells_it(run, cases, wording):
     assert run("report", "all.jsonl").exit_code == 1
 
 
+def test_a_listed_case_may_pass_if_that_is_allowed(run, cases):
+    (cases / "mine.yaml").write_text(TIES.replace("out_of_range]", "out_of_range, none]"))
+    words = ("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml")
+    run(*words, code=1)
+    allowing = (*words, "--allow-unexpected-passes", "--report", "json=r.jsonl")
+    found = run(*allowing, code=0)
+    assert "2 unexpected pass" in found.stdout
+    assert "mine.yaml:3" in found.stdout
+    # A stored run goes by what it was told.
+    assert run("report", "r.jsonl", code=0).stdout == found.stdout
+    # Another failure stays red.
+    (cases / "mine.yaml").write_text(TIES.replace("[ties,", "[none,"))
+    run(*allowing, code=1)
+
+
+def test_passes_are_pruned_though_they_are_allowed(run, cases):
+    (cases / "mine.yaml").write_text(TIES.replace("out_of_range]", "out_of_range, none]"))
+    words = ("run", "my.yaml", "-q", "-b", "last_of_ties", "--update-known", "mine.yaml")
+    run(*words, "--allow-unexpected-passes", "--prune-known", code=0)
+    assert (cases / "mine.yaml").read_text() == TIES
+
+
+def test_settings_allow_passes_but_not_in_ci(run, cases):
+    (cases / "mine.yaml").write_text(TIES.replace("out_of_range]", "out_of_range, none]"))
+    (cases / "opcheck.toml").write_text("[run]\nallow_unexpected_passes = true\n")
+    words = ("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml")
+    found = run(*words, code=0)
+    assert "[run] allow_unexpected_passes = true" in found.stderr
+    in_ci = run(*words, CI="1", code=1)
+    assert "[run] allow_unexpected_passes not used where CI is set" in in_ci.stderr
+
+
 def test_what_is_printed_beside_a_stream_does_not_break_it(run, cases):
     words = ("run", "my.yaml", "-b", "last_of_ties", "--update-known", "mine.yaml")
     found = run(*words, "--format", "json")

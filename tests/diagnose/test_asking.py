@@ -301,6 +301,58 @@ def test_a_property_is_named_beside_a_mistake_that_passes_contradict(wording: Wo
     assert named(wrong) == wording
 
 
+def test_a_mistake_and_a_property_of_all_failures_are_named_together(wording: Wording) -> None:
+    def inverted(node: Node) -> Any:
+        is_wrong = "alpha" in node.attrs and node.given[0].size != 7
+        return [1 - out if is_wrong else out for out in right(node)]
+
+    cases = [
+        *(elu(0, length, alpha=0.5) for length in range(5, 10)),
+        *(elu(1, length) for length in range(5, 15)),
+    ]
+    wrong, _ = run(cases, inverted)
+    assert {record.diagnoses[0].mistake for record in wrong} == {"inverted"}
+    assert [*map(str, {record.diagnoses[0] for record in wrong})] == wording
+
+
+def test_a_mistake_that_few_passes_contradict_is_named(wording: Wording) -> None:
+    def inverted(node: Node) -> Any:
+        return [out if node.given[0].size == 9 else 1 - out for out in right(node)]
+
+    wrong, _ = run([elu(0, length) for length in range(5, 15)], inverted)
+    assert [*map(str, {record.diagnoses[0] for record in wrong})] == wording
+
+
+def test_a_stated_value_and_the_same_by_default_are_one_cause(wording: Wording) -> None:
+    def wrong_of_the_default(node: Node) -> Any:
+        is_wrong = node.attrs.get("alpha", 1.0) == 1.0
+        return unlike_any_mistake(node) if is_wrong else right(node)
+
+    cases = [
+        *(elu(0, length, alpha=1.0) for length in range(5, 9)),
+        *(elu(1, length) for length in range(5, 9)),
+        *(elu(2, length, alpha=0.5) for length in range(5, 15)),
+    ]
+    wrong, _ = run(cases, wrong_of_the_default)
+    assert len(wrong) == 8
+    assert named(wrong) == wording
+
+
+def test_what_raises_under_a_condition_is_no_mistake_of_refusing() -> None:
+    def raises_of_odd(node: Node) -> Any:
+        if "alpha" in node.attrs and node.given[0].size % 2:
+            raise RuntimeError("an odd number of elements")
+        return right(node)
+
+    cases = [
+        *(elu(0, length, alpha=0.5) for length in range(5, 13)),
+        *(elu(1, length) for length in range(5, 13)),
+    ]
+    wrong, _ = run(cases, raises_of_odd)
+    assert len(wrong) == 4
+    assert not any(diagnosis.mistake for record in wrong for diagnosis in record.diagnoses)
+
+
 def test_attributes_are_left_out_stated_and_given_other_values(wording: Wording) -> None:
     case = pool(0, strides=(1,), pads=(0, 1))
     assert texts(case, pool(1, ceil_mode=1)) == wording
@@ -505,8 +557,8 @@ def test_a_property_that_cures_and_breaks_is_proven() -> None:
     # The first case passes with strides; a passing one, which has them, fails without.
     cure = AskedAgain("", base=0, case=8, fails=False)
     breaks = AskedAgain("", base=0, case=9, fails=True, passing=4)
-    texts = {feature.text for feature in inquiry([cure, breaks]).proven(0b1111)}
-    assert texts == {"`strides` is left out"}
+    (proven,) = inquiry([cure, breaks]).proven(0b1111)
+    assert proven.text.split("`")[1] == "strides"
     assert inquiry([cure]).proven(0b1111) == []
     assert inquiry([breaks]).proven(0b1111) == []
 

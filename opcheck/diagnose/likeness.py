@@ -103,9 +103,11 @@ def _outputs_alike(
     untouched = {n for n, output in enumerate(right) if same_answers((output,), answer[n : n + 1])}
 
     def both_right(place: int) -> bool:
-        """Return True for an output that is right in both, if others of the backend are not.
+        """Return True for an output that is right in both, if another one of the backend is wrong.
 
-        They may compute it in different arithmetics.
+        The mutant's is right if it is the engine's own, or passes where the engine computes none.
+        Backend and mutant may compute it in different arithmetics. `evidence.passing` is empty if
+        the backend has no wrong output.
         """
         is_right = place in untouched or (not right and evidence.passes(place, answer[place]))
         return is_right and place in evidence.passing

@@ -413,9 +413,11 @@ class CaseEvaluation:
         """Judge the answer to other data; return None if it changes nothing about the `judgement`.
 
         It is judged only if outputs came and the first answer passed; of a model, also if that has
-        poorer arithmetic or undecided elements. A right answer changes nothing, nor does one of
-        poorer arithmetic after another. Generator of no question or one: that asks for the answer
-        in question again. Raises what the operator's formula raises for a bound.
+        poorer arithmetic or undecided elements. Nothing changes if there is no answer to other
+        data, or it is right; if it has poorer arithmetic, on a node or again; or if a fresh process
+        repeats a node's wrong answer. Otherwise a node is *unstable*, and a model fails or has
+        poorer arithmetic: see `_on_other_data`. Generator of no question or one: that asks for the
+        answer in question again. Raises what the operator's formula raises for a bound.
         """
         is_pass = judgement.verdict is Verdict.PASS
         # A model of poorer arithmetic, or with undecided elements, may be wrong on other data.

@@ -329,7 +329,8 @@ class OracleAnswer:
 
         Raises OracleUnavailable if it crashed, raised, contradicts itself, refuses the other data,
         or gives another number or other types of outputs than the case has; ValueError for a
-        tolerance of the case that makes no sense.
+        tolerance of the case that makes no sense; WrongOperator if the file of the operator's
+        formula is wrong.
         """
         outcome = verdict.unstable_if_inconsistent(case, self.outcome)
         if not verdict.needs_expected(outcome):

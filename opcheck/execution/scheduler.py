@@ -677,9 +677,10 @@ class JudgePool:
     def _judge(self, send: Callable[[object], None]) -> None:
         """Judge cases on copies of the pools until none are left, and `send` the answers.
 
-        It ends early if the parent says so. The last message has, for each pool, how its workers
-        died. Raises Defect if opcheck's own part of an adapter fails, BackendUnavailable if nothing
-        can be judged in this process any more.
+        It ends early if the parent says so, and leaves out what it has not sent. The last message,
+        which is not sent after an error, has for each pool how its workers died. Raises Defect if
+        opcheck's own part of an adapter fails, BackendUnavailable if nothing can be judged in this
+        process any more, UsageError if the file of a model's weights has changed.
         """
         with ExitStack() as stack:
             pools = [stack.enter_context(closing(p.copy(self._folder))) for p in self._pools]

@@ -14,7 +14,7 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck.engine.axes import check_size, listed
 from opcheck.engine.interpolation import CORNERS_OF_ONE_ELEMENT
-from opcheck.engine.operators import formula_builder, leave_open, operator
+from opcheck.engine.operators import formulas_of_versions, leave_open, operator
 from opcheck.engine.rulings import flag
 from opcheck.errors import InvalidNode
 from opcheck.numbers import Array
@@ -101,7 +101,7 @@ class Grid:
     change: Callable[[Geometry], Geometry] = unchanged
 
 
-@formula_builder(20)
+@formulas_of_versions(20)
 def affine_grid(grid: Grid, theta: Array, size: Array, *, align_corners: int) -> Array:
     """Return the positions in the output space: theta times (x, y, z, 1) of each element.
 

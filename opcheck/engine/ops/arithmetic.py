@@ -16,7 +16,7 @@ from opcheck.engine.integers import in_type
 from opcheck.engine.mutants.elements import SIGNED
 from opcheck.engine.operators import (
     Formula,
-    formula_builder,
+    formulas_of_versions,
     operator,
     raise_unspecified,
     signature_of,
@@ -237,4 +237,4 @@ OF_MANY: Mapping[str, tuple[Callable[..., Tensor], ...]] = {
 for _name, _functions in OF_MANY.items():
     _since_8 = {since: since >= 8 for since in opset.versions("", _name)}
     _operator = operator(_name, exact=_name in ("Max", "Min"))
-    _operator.formula_and_alternatives(formula_builder(each=_since_8)(of_many), *_functions)
+    _operator.formula_and_alternatives(formulas_of_versions(each=_since_8)(of_many), *_functions)

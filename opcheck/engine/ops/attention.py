@@ -27,7 +27,7 @@ from opcheck import dtypes, numbers as xp
 from opcheck.engine.axes import stretches
 from opcheck.engine.operators import (
     Formula,
-    formula_builder,
+    formulas_of_versions,
     leave_open,
     operator,
     raise_unspecified,
@@ -510,7 +510,7 @@ def lengths_of(nonpad_kv_seqlen: Array, batch_size: int, keys: int) -> Array:
     return lengths
 
 
-@formula_builder(23, options=["split"])
+@formulas_of_versions(23, options=["split"])
 def attention_23(
     compute: Compute,
     Q: Array,
@@ -562,7 +562,7 @@ def attention_23(
     return run(compute, 23, tensors, attributes, used=used, split=split)
 
 
-@formula_builder(24, 25, options=["split"])
+@formulas_of_versions(24, 25, options=["split"])
 def attention_24(
     compute: Compute,
     Q: Array,

@@ -25,7 +25,7 @@ from opcheck import numbers as xp
 from opcheck.engine.operators import (
     Formula,
     check_shape,
-    formula_builder,
+    formulas_of_versions,
     leave_open,
     operator,
     raise_unspecified,
@@ -257,7 +257,7 @@ def in_training(
 # ── the formula ───────────────────────────────────────────────────────────────────────────────
 
 
-@formula_builder(each={since: since for since in RANKS_OF_VERSIONS})
+@formulas_of_versions(each={since: since for since in RANKS_OF_VERSIONS})
 def before_14(
     steps: Steps,
     since: int,
@@ -305,7 +305,7 @@ def before_14(
     return in_training(steps, batch, momentum, epsilon)
 
 
-@formula_builder(14, 15)
+@formulas_of_versions(14, 15)
 def since_14(
     steps: Steps,
     X: Tensor,

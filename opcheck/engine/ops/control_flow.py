@@ -22,7 +22,7 @@ from opcheck.engine.graphs import Subgraph
 from opcheck.engine.operators import (
     check_one_of,
     check_shape,
-    formula_builder,
+    formulas_of_versions,
     operator,
     raise_unspecified,
 )
@@ -107,7 +107,7 @@ def by_scan_output(rows: Sequence[Values]) -> list[Values]:
 Choose: TypeAlias = Callable[[Array, Subgraph, Subgraph], Values]
 
 
-@formula_builder(*VERSIONS)
+@formulas_of_versions(*VERSIONS)
 def if_versions(
     choose: Choose, cond: Array, *, then_branch: Subgraph, else_branch: Subgraph
 ) -> Values:
@@ -173,7 +173,7 @@ class LoopSteps:
     accumulate: Accumulate = stacked
 
 
-@formula_builder(*VERSIONS)
+@formulas_of_versions(*VERSIONS)
 def loop_versions(
     steps: LoopSteps,
     M: Array = None,
@@ -346,7 +346,7 @@ def scanned(
     return states, by_scan_output(rows)
 
 
-@formula_builder(
+@formulas_of_versions(
     each={9: from_the_front, 11: from_either_end} | dict.fromkeys(SINCE_16, from_either_end)
 )
 def scan_versions(
@@ -395,7 +395,7 @@ def scan_versions(
 SCAN.formula(build=scan_versions)(ScanSteps())
 
 
-@formula_builder(8)
+@formulas_of_versions(8)
 def scan_8(
     steps: ScanSteps,
     sequence_lens: Array = None,
@@ -507,7 +507,7 @@ class MapSteps:
     collect: Callable[[Values], Values] = collected
 
 
-@formula_builder(17)
+@formulas_of_versions(17)
 def sequence_map_versions(steps: MapSteps, *additional_inputs: Array, body: Subgraph) -> Values:
     """Return the sequence of what the body gives for each sample of the input sequence.
 

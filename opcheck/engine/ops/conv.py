@@ -30,7 +30,7 @@ from opcheck.engine.axes import (
     Windows,
     windows_of,
 )
-from opcheck.engine.operators import check_one_of, check_shape, formula_builder, operator
+from opcheck.engine.operators import check_one_of, check_shape, formulas_of_versions, operator
 from opcheck.engine.ops.activations import sigmoid
 from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, reject
@@ -126,7 +126,7 @@ def windows_of_filters(
 Convolution: TypeAlias = Callable[[Array, Array, Array, Windows, int], Array]
 
 
-@formula_builder(each={1: OPEN_SIZES_OF_1, 11: OPEN_SIZES, 22: OPEN_SIZES}, alike=(1, 11))
+@formulas_of_versions(each={1: OPEN_SIZES_OF_1, 11: OPEN_SIZES, 22: OPEN_SIZES}, alike=(1, 11))
 def conv(
     convolution: Convolution,
     open_sizes: Collection[Ruling],
@@ -509,7 +509,7 @@ class Steps:
     state: Callable[[Array, int], Array] = last_elements
 
 
-@formula_builder(27)
+@formulas_of_versions(27)
 def causal_conv_with_state(
     steps: Steps,
     input: Array,

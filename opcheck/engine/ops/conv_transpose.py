@@ -32,7 +32,7 @@ from opcheck.engine.axes import (
     listed,
     windows_of,
 )
-from opcheck.engine.operators import formula_builder, leave_open, operator, raise_unspecified
+from opcheck.engine.operators import formulas_of_versions, leave_open, operator, raise_unspecified
 from opcheck.engine.ops.conv import (
     OPERANDS,
     Convolution,
@@ -141,7 +141,7 @@ class Transposed:
     read: Callable[[Placement], Placement] = as_given
 
 
-@formula_builder(each={1: 1, 11: 11, 22: 11})
+@formulas_of_versions(each={1: 1, 11: 11, 22: 11})
 def conv_transpose(
     transposed: Transposed,
     since: int,
@@ -549,7 +549,7 @@ CONV_TRANSPOSE.mutant_table(
 Joining: TypeAlias = Callable[[Array, Windows], Array]
 
 
-@formula_builder(18)
+@formulas_of_versions(18)
 def col2im(
     join: Joining,
     input: Array,

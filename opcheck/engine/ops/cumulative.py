@@ -17,7 +17,7 @@ from opcheck import numbers as xp, opset
 from opcheck.engine.axes import from_either_end, scalar
 from opcheck.engine.integers import check_in_type
 from opcheck.engine.mutants.elements import BEYOND_FLOAT16, DOUBLE, FLOATS, LONG
-from opcheck.engine.operators import Formula, formula_builder, operator
+from opcheck.engine.operators import Formula, formulas_of_versions, operator
 from opcheck.engine.rulings import flag
 from opcheck.numbers import Array
 
@@ -186,7 +186,7 @@ def declare(name: str, accumulation: Accumulation) -> None:
     `accumulation` is what both compute: sums or products. The operator is registered.
     """
     op = operator(name, module=__name__)
-    versions = formula_builder(*opset.versions("", name))(scanned)
+    versions = formulas_of_versions(*opset.versions("", name))(scanned)
     op.formula(build=versions)(accumulation.scan)
 
     def of_mutant(scan: Callable[..., Array]) -> Mapping[int, Formula]:

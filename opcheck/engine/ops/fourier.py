@@ -19,7 +19,7 @@ from opcheck.engine.axes import check_size, scalar
 from opcheck.engine.operators import (
     Formula,
     check_shape,
-    formula_builder,
+    formulas_of_versions,
     leave_open,
     operator,
     raise_unspecified,
@@ -56,9 +56,9 @@ Transform: TypeAlias = Callable[[Array, Request], Array]
 
 
 def exactly(y: NDArray[Any]) -> Array:
-    """Return numbers of more digits than float64 has, of the kind in force.
+    """Return longdouble numbers `y` in the kind in force, as the sum of two float64 numbers.
 
-    y: of longdouble. Plain numbers are rounded to float64.
+    Plain numbers are rounded to float64. Infinity, NaN and what float64 does not reach become NaN.
     """
     high = y.astype(np.float64)
     return xp.astype(high, np.float64) + xp.astype((y - high).astype(np.float64), np.float64)
@@ -310,7 +310,7 @@ def spectra_of_frames(transform: Transform, signal: Array, framing: Framing) -> 
     return transform(frames, Request(bins, length, inverse=False, folded=False))
 
 
-@formula_builder(17)
+@formulas_of_versions(17)
 def stft(
     spectra: Spectra,
     signal: Array,

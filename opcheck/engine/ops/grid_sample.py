@@ -35,7 +35,7 @@ from opcheck.engine.interpolation import (
 )
 from opcheck.engine.operators import (
     check_one_of,
-    formula_builder,
+    formulas_of_versions,
     leave_open,
     operator,
     raise_unspecified,
@@ -489,7 +489,7 @@ def check_grid(since: int, X: Array, grid: Array) -> None:
         raise InvalidNode(f"grid {list(grid.shape)} for X {list(X.shape)}")
 
 
-@formula_builder(each={16: 16, 20: 20, 22: 20})
+@formulas_of_versions(each={16: 16, 20: 20, 22: 20})
 def grid_sample(
     sampler: GridSampling,
     since: int,

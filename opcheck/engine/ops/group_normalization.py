@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck import numbers as xp
-from opcheck.engine.operators import Formula, check_shape, formula_builder, operator
+from opcheck.engine.operators import Formula, check_shape, formulas_of_versions, operator
 from opcheck.engine.ops.normalizations import (
     FLOATING_STASH_TYPES,
     InvStdDevOf,
@@ -49,7 +49,7 @@ EMPTY_GROUPS = Ruling(
 # ── the formula ───────────────────────────────────────────────────────────────────────────────
 
 
-@formula_builder(21, options=["computes"])
+@formulas_of_versions(21, options=["computes"])
 def group_normalization(
     stage_one: StageOne,
     X: Tensor,
@@ -176,7 +176,7 @@ OP.mutant_table(
 )
 
 
-@formula_builder(21)
+@formulas_of_versions(21)
 def with_other_operands(
     channel_of: ChannelOf, X: Tensor, scale: Tensor, bias: Tensor, **attrs: Any
 ) -> Tensor:

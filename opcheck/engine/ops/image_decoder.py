@@ -26,7 +26,7 @@ from opcheck.engine.axes import check_size
 from opcheck.engine.operators import (
     FormulaBuilder,
     check_one_of,
-    formula_builder,
+    formulas_of_versions,
     leave_open,
     operator,
     raise_unspecified,
@@ -162,7 +162,7 @@ def has_8_bits(image: Image, stored: str) -> bool:
 Arranged: TypeAlias = "Callable[[Image, str], Array]"
 
 
-@formula_builder(20, options=["opened"])
+@formulas_of_versions(20, options=["opened"])
 def image_decoder(
     arranged: Arranged,
     encoded_stream: Array,

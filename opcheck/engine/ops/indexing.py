@@ -27,7 +27,7 @@ from opcheck.engine.axes import (
 )
 from opcheck.engine.operators import (
     check_one_of,
-    formula_builder,
+    formulas_of_versions,
     operator,
     raise_unspecified,
 )
@@ -61,7 +61,7 @@ GATHER = operator("Gather", exact=True)
 GatherFunction: TypeAlias = Callable[[Array, Array, int], Array]
 
 
-@formula_builder(each={1: False, 11: True, 13: True})
+@formulas_of_versions(each={1: False, 11: True, 13: True})
 def by_index(
     function: GatherFunction, may_be_negative: bool, data: Array, indices: Array, *, axis: int
 ) -> Array:

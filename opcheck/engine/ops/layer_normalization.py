@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import from_either_end, stretches
-from opcheck.engine.operators import Formula, formula_builder, operator
+from opcheck.engine.operators import Formula, formulas_of_versions, operator
 from opcheck.engine.ops.normalizations import (
     Axes,
     InvStdDevOf,
@@ -56,7 +56,7 @@ def axes_from(axis: int, rank: int) -> Axes:
     return tuple(range(from_either_end(axis, rank), rank))
 
 
-@formula_builder(17, options=["normalized_axes", "computes", "folds"])
+@formulas_of_versions(17, options=["normalized_axes", "computes", "folds"])
 def layer_normalization(
     inv_std_dev: InvStdDevOf,
     X: Tensor,

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from opcheck import numbers as xp
 from opcheck.engine.operators import (
     check_one_of,
-    formula_builder,
+    formulas_of_versions,
     leave_open,
     operator,
     raise_unspecified,
@@ -195,7 +195,7 @@ def label_of_largest(scores: Tensor, labels: NDArray[Any]) -> Any:
 # ── the operators ─────────────────────────────────────────────────────────────────────────────
 
 
-@formula_builder(1, options=["transform"])
+@formulas_of_versions(1, options=["transform"])
 def regressed(
     weights_of: WeightsFunction,
     X: Tensor,
@@ -224,7 +224,7 @@ def regressed(
     return transform(scores, post_transform)
 
 
-@formula_builder(1, options=["transform", "top"])
+@formulas_of_versions(1, options=["transform", "top"])
 def classified(
     weights_of: WeightsFunction,
     X: Tensor,

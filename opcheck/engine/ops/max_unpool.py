@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import check_size, elements_at, listed
-from opcheck.engine.operators import formula_builder, leave_open, operator
+from opcheck.engine.operators import formulas_of_versions, leave_open, operator
 from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Tensor
@@ -91,7 +91,7 @@ def attributes_of(
 Unpooling: TypeAlias = Callable[[Tensor, Places, Sequence[int]], Tensor]
 
 
-@formula_builder(9, 11, 22)
+@formulas_of_versions(9, 11, 22)
 def max_unpool(
     unpool: Unpooling,
     X: Tensor,

@@ -21,7 +21,7 @@ from opcheck.dtypes import DType
 from opcheck.engine.axes import check_size, scalar
 from opcheck.engine.operators import (
     Formula,
-    formula_builder,
+    formulas_of_versions,
     leave_open,
     operator,
     raise_unspecified,
@@ -123,7 +123,7 @@ def bins_of(at: Reals, high: float, bins_per_unit: float, cut: Function) -> Real
     return np.asarray(cut(at))
 
 
-@formula_builder(17, options=["cut", "mark", "more"])
+@formulas_of_versions(17, options=["cut", "mark", "more"])
 def of_bands(
     frequencies: Frequencies,
     num_mel_bins: Tensor,

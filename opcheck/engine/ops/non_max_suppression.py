@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from opcheck.engine.operators import formula_builder, leave_open, operator, raise_unspecified
+from opcheck.engine.operators import formulas_of_versions, leave_open, operator, raise_unspecified
 from opcheck.engine.rulings import flag
 from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Array
@@ -97,9 +97,10 @@ def union_of(areas: Floats, shared: Floats) -> Floats:
 def corners_of(boxes: Floats, has_centers: bool) -> Corners:
     """Return the corners of boxes in float64, put in order: "any diagonal pair of box corners".
 
-    boxes: [count, 4] of finite numbers; with `has_centers` each [x_center, y_center, width,
-    height], else [y1, x1, y2, x2]. The error is 0, or what float32 may make of corners that it does
-    not hold. Raises NotSupported, while judging, for a negative width or height.
+    boxes: [count, 4] of finite float64; with `has_centers` each [x_center, y_center, width,
+    height], else [y1, x1, y2, x2]. The error, one for all boxes, is 0, or with centers 2^-23 of the
+    largest coordinate if float32 does not hold all corners. Raises NotSupported, while judging, for
+    a negative width or height; a backend goes on with corners out of order.
     """
     if not has_centers:
         ends = boxes.reshape(-1, 2, 2)
@@ -248,7 +249,7 @@ def number_of(name: str, x: Array | None, default: Any) -> Any:
     return bare(x).reshape(-1)[0]
 
 
-@formula_builder(10, 11)
+@formulas_of_versions(10, 11)
 def of_classes(
     suppression: Suppression,
     boxes: Array,

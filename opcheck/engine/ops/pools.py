@@ -30,7 +30,7 @@ from opcheck.engine.axes import (
     up,
     windows_of,
 )
-from opcheck.engine.operators import check_one_of, formula_builder, leave_open, operator
+from opcheck.engine.operators import check_one_of, formulas_of_versions, leave_open, operator
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import NAN_IN_MAXIMUM, flag
 from opcheck.errors import InvalidNode, decline, reject
@@ -169,7 +169,7 @@ def spatial_axes(X: Array) -> Axes:
     return tuple(range(2, X.ndim))
 
 
-@formula_builder(1, 22)
+@formulas_of_versions(1, 22)
 def global_pool(reduce: Callable[[Array, Axes], Array], X: Array) -> Array:
     """Return each channel of X, N×C×D1×…×Dn, reduced to one element, N×C×1×…×1.
 
@@ -180,7 +180,7 @@ def global_pool(reduce: Callable[[Array, Axes], Array], X: Array) -> Array:
     return reduce(X, spatial_axes(X))
 
 
-@formula_builder(each={1: 1, 2: 2, 22: 2})
+@formulas_of_versions(each={1: 1, 2: 2, 22: 2})
 def global_lp_pool(
     norm: Callable[[Array, Axes, float], Array], since: int, X: Array, *, p: float
 ) -> Array:
@@ -305,7 +305,7 @@ def rounded_down(axis: AxisWindows) -> AxisWindows:
 Divisor: TypeAlias = Callable[[Windows, Windows, int], NDArray[np.intp]]
 
 
-@formula_builder(each={1: 1, 7: 1, 10: 1, 11: 11, 19: 19, 22: 22})
+@formulas_of_versions(each={1: 1, 7: 1, 10: 1, 11: 11, 19: 19, 22: 22})
 def average_pool(
     divisor: Divisor,
     since: int,
@@ -484,7 +484,7 @@ AVERAGE_POOL.mutant_table(
 Maxima: TypeAlias = Callable[[Array, Windows, int, int], tuple[Array, ...]]
 
 
-@formula_builder(each={1: 1, 8: 8, 10: 8, 11: 8, 12: 12, 22: 22})
+@formulas_of_versions(each={1: 1, 8: 8, 10: 8, 11: 8, 12: 12, 22: 22})
 def max_pool(
     maxima: Maxima,
     since: int,

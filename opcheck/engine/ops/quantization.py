@@ -28,7 +28,7 @@ from opcheck.engine.operators import (
     DECIDED,
     check_one_of,
     check_shape,
-    formula_builder,
+    formulas_of_versions,
     leave_open,
     operator,
     raise_unspecified,
@@ -549,7 +549,7 @@ def texts_of_versions(*versions: int) -> Mapping[int, Text]:
     return {since: TEXT_OF_VERSION[since] for since in versions}
 
 
-@formula_builder(each=texts_of_versions(1, 6, 9, *LATER))
+@formulas_of_versions(each=texts_of_versions(1, 6, 9, *LATER))
 def cast_versions(
     function: CastFunction,
     text: Text,
@@ -574,7 +574,7 @@ def cast_versions(
     return function(input, Target(dtype, saturation(saturate, dtype), round_mode, text))
 
 
-@formula_builder(each=texts_of_versions(15, 19, 21, 23, 24, 25))
+@formulas_of_versions(each=texts_of_versions(15, 19, 21, 23, 24, 25))
 def cast_like_versions(
     function: CastFunction,
     text: Text,
@@ -858,7 +858,7 @@ class Dequantizer:
     place: Place = spread
 
 
-@formula_builder(each={10: False, **dict.fromkeys(LATER, True)})
+@formulas_of_versions(each={10: False, **dict.fromkeys(LATER, True)})
 def dequantize_versions(
     how: Dequantizer,
     has_axis: bool,
@@ -1197,7 +1197,7 @@ QUANTIZE_23 = QuantizeText(cast=BEFORE_24)
 QUANTIZE_24 = QuantizeText()
 
 
-@formula_builder(
+@formulas_of_versions(
     each={
         10: QUANTIZE_10,
         **dict.fromkeys((13, 19, 21), QUANTIZE_13),
@@ -1521,7 +1521,7 @@ class DynamicQuantizer:
 UINT8 = Target(DTYPES["uint8"])
 
 
-@formula_builder(11)
+@formulas_of_versions(11)
 def dynamic_quantize(how: DynamicQuantizer, x: Array) -> tuple[Array, Array, Array]:
     """Return y, y_scale and y_zero_point.
 

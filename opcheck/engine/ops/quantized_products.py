@@ -22,7 +22,7 @@ import numpy as np
 
 from opcheck import dtypes, numbers as xp
 from opcheck.engine.axes import Windows
-from opcheck.engine.operators import Operator, formula_builder, leave_open, operator
+from opcheck.engine.operators import Operator, formulas_of_versions, leave_open, operator
 from opcheck.engine.ops.conv import OPEN_SIZES, Attributes, matmul, products, windows_of_filters
 from opcheck.engine.ops.matmul import matrix_product
 from opcheck.engine.ops.quantization import (
@@ -253,7 +253,7 @@ def of_windows(
 # ── MatMulInteger and ConvInteger ─────────────────────────────────────────────────────────────
 
 
-@formula_builder(10)
+@formulas_of_versions(10)
 def matmul_integer(
     sums: Sums, A: Array, B: Array, a_zero_point: Array = None, b_zero_point: Array = None
 ) -> Array:
@@ -272,7 +272,7 @@ def matmul_integer(
     return sums.of(factors).astype(np.int32)
 
 
-@formula_builder(10)
+@formulas_of_versions(10)
 def conv_integer(
     sums: Sums,
     x: Array,
@@ -496,7 +496,7 @@ def onto_channels(a: Array, b: Array, x: Array, w: Array) -> tuple[Array, Array]
 # ── QLinearMatMul and QLinearConv ─────────────────────────────────────────────────────────────
 
 
-@formula_builder(10, 21)
+@formulas_of_versions(10, 21)
 def qlinear_matmul(
     how: Requantizer,
     a: Array,
@@ -534,7 +534,7 @@ def qlinear_matmul(
     )
 
 
-@formula_builder(10)
+@formulas_of_versions(10)
 def qlinear_conv(
     how: Requantizer,
     x: Array,

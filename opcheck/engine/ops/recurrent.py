@@ -23,7 +23,7 @@ from opcheck.engine.operators import (
     Operator,
     check_one_of,
     check_shape,
-    formula_builder,
+    formulas_of_versions,
     keywords,
     operator,
     raise_unspecified,
@@ -838,7 +838,7 @@ def each_version(name: str) -> Mapping[int, int]:
     return {since: since for since in opset.versions("", name)}
 
 
-@formula_builder(each=each_version("LSTM"))
+@formulas_of_versions(each=each_version("LSTM"))
 def lstm(
     layer: Layer,
     since: int,
@@ -890,7 +890,7 @@ def lstm(
     return run(layer, since, tensors, attributes)
 
 
-@formula_builder(each=each_version("GRU"))
+@formulas_of_versions(each=each_version("GRU"))
 def gru(
     layer: Layer,
     since: int,
@@ -940,7 +940,7 @@ def gru(
     return run(layer, since, tensors, attributes)
 
 
-@formula_builder(each=each_version("RNN"))
+@formulas_of_versions(each=each_version("RNN"))
 def rnn(
     layer: Layer,
     since: int,

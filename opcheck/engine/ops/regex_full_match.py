@@ -29,7 +29,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opcheck.engine.operators import formula_builder, operator
+from opcheck.engine.operators import formulas_of_versions, operator
 from opcheck.engine.readings import Ruling
 from opcheck.engine.regular import (
     Assertion,
@@ -322,7 +322,7 @@ def automaton(pattern: str, flags: re.RegexFlag = re.ASCII) -> Automaton:
 Match: TypeAlias = Callable[[str, str], bool]
 
 
-@formula_builder(20)
+@formulas_of_versions(20)
 def regex_full_match(match: Match, X: Array, *, pattern: str | None) -> Array:
     """Return booleans in the shape of X: which texts `match` by the pattern.
 

@@ -23,7 +23,7 @@ from opcheck.engine.axes import check_size, elements_at
 from opcheck.engine.interpolation import FloatArray
 from opcheck.engine.operators import (
     check_one_of,
-    formula_builder,
+    formulas_of_versions,
     leave_open,
     operator,
     raise_unspecified,
@@ -201,7 +201,7 @@ def check_shapes(X: Array, rois: Array, batch_indices: Array) -> None:
         )
 
 
-@formula_builder(each={10: "output_half_pixel", 16: "half_pixel", 22: "half_pixel"})
+@formulas_of_versions(each={10: "output_half_pixel", 16: "half_pixel", 22: "half_pixel"})
 def roi_align(
     aligning: Aligning,
     default_mode: str,

@@ -22,7 +22,7 @@ from opcheck.engine.operators import (
     Formula,
     FormulaBuilder,
     Operator,
-    formula_builder,
+    formulas_of_versions,
     operator,
     raise_unspecified,
 )
@@ -99,7 +99,7 @@ class Editing:
     make: Make = list
 
 
-@formula_builder(11)
+@formulas_of_versions(11)
 def sequence_at(editing: Editing, position: Array, *input_sequence: Array) -> Array:
     """Return the tensor at the position, "in [-n, n - 1]", which is not left out.
 
@@ -111,7 +111,7 @@ def sequence_at(editing: Editing, position: Array, *input_sequence: Array) -> Ar
     return input_sequence[editing.position(position, -n, n - 1, n - 1)]
 
 
-@formula_builder(11)
+@formulas_of_versions(11)
 def sequence_erase(editing: Editing, position: Array = None, *input_sequence: Array) -> list[Array]:
     """Return the sequence without the tensor at the position: "by default it's the last".
 
@@ -127,7 +127,7 @@ def sequence_erase(editing: Editing, position: Array = None, *input_sequence: Ar
     return editing.make([*input_sequence[:place], *input_sequence[place + 1 :]])
 
 
-@formula_builder(11)
+@formulas_of_versions(11)
 def sequence_insert(
     editing: Editing, tensor: Array, position: Array = None, *input_sequence: Array
 ) -> list[Array]:
@@ -289,7 +289,7 @@ def sequence_empty(*, dtype: int | None) -> list[Array]:
     return []
 
 
-@formula_builder(11)
+@formulas_of_versions(11)
 def sequence_construct(make: Make, *inputs: Array) -> list[Array]:
     """Return the "sequence enclosing the input tensors", whose shapes may differ."""
     return make([*inputs])
@@ -360,7 +360,7 @@ SEQUENCE_LENGTH.mutant_table(
 CONCAT_FROM_SEQUENCE = declared("ConcatFromSequence")
 
 
-@formula_builder(11)
+@formulas_of_versions(11)
 def concat_from_sequence(join: Join, *input_sequence: Array, new_axis: int, axis: int) -> Array:
     """Return the tensors joined along an axis, or, with new_axis, along a new one.
 
@@ -507,7 +507,7 @@ def lengths_of_parts(splitting: Splitting, split: Array, length: int) -> list[in
     return splitting.chunks(length, size)
 
 
-@formula_builder(11, 24)
+@formulas_of_versions(11, 24)
 def split_to_sequence(
     splitting: Splitting, input: Array, split: Array = None, *, axis: int, keepdims: int
 ) -> list[Array]:
@@ -618,7 +618,7 @@ OPTIONAL_GET_ELEMENT = declared("OptionalGetElement")
 OPTIONAL_HAS_ELEMENT = declared("OptionalHasElement", of_shapes=True)
 
 
-@formula_builder(15, 28)
+@formulas_of_versions(15, 28)
 def optional(make: Make, input: Array = None) -> list[Array]:
     """Return an optional value, empty if the input is left out."""
     return [] if input is None else make([input])
@@ -704,7 +704,7 @@ OPTIONAL_GET_ELEMENT.mutant(
 # ── sequences in place of tensors ─────────────────────────────────────────────────────────────
 
 
-@formula_builder(14, 15, 16, 18, 19, 21, 23, 24, 25, 28)
+@formulas_of_versions(14, 15, 16, 18, 19, 21, 23, 24, 25, 28)
 def given_back(make: Callable[[list[Array]], Any], *input: Array) -> Any:
     """Return what `make` makes of the tensors of a sequence, or of an optional one."""
     return make([*input])

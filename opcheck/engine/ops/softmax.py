@@ -24,7 +24,7 @@ from opcheck.engine.operators import (
     Operator,
     check_one_of,
     check_shape,
-    formula_builder,
+    formulas_of_versions,
     operator,
     raise_unspecified,
 )
@@ -99,7 +99,7 @@ def matrix_axis(since: int, axis: int, rank: int) -> int:
     return from_the_front(axis, rank)
 
 
-@formula_builder(each={1: 1, 11: 11, 13: 13})
+@formulas_of_versions(each={1: 1, 11: 11, 13: 13})
 def by_rows(of_rows: RowFunction, since: int, input: Array, *, axis: int) -> Array:
     """Return `of_rows` of the input's rows, in the input's shape.
 
@@ -188,7 +188,7 @@ class JointAxes:
     accepts: Callable[[int], bool] = no_other_rank
 
 
-@formula_builder(1)
+@formulas_of_versions(1)
 def over_the_last(rows: LastAxis, InputTensor: Array) -> Array:
     """Return OutputTensor, of rows along the last axis, in the shape of InputTensor.
 
@@ -201,7 +201,7 @@ def over_the_last(rows: LastAxis, InputTensor: Array) -> Array:
     return jointly(InputTensor, range(rank)[rows.first_axis :], rows.of_rows)
 
 
-@formula_builder(1)
+@formulas_of_versions(1)
 def over_axes(rows: JointAxes, InputTensor: Array, *, Axes: Sequence[int]) -> Array:
     """Return OutputTensor, of rows along Axes together, in the shape of InputTensor.
 
@@ -879,7 +879,7 @@ for _op, _build in HARDMAX_BUILDERS:
     _op.mutant_table(HARDMAX_MUTANTS, build=_build)
 
 
-@formula_builder(each={1: 1, 11: 11})
+@formulas_of_versions(each={1: 1, 11: 11})
 def by_transposed_rows(of_rows: RowFunction, since: int, input: Array, *, axis: int) -> Array:
     """Mutant of versions 1 and 11: the axes of a row are in the reverse order, last axis first."""
     rank = input.ndim
@@ -1234,7 +1234,7 @@ class LikelihoodLoss:
     taken: Callable[[Samples], Samples] = as_given
 
 
-@formula_builder(12, 13, 22)
+@formulas_of_versions(12, 13, 22)
 def of_likelihoods(
     loss: LikelihoodLoss,
     input: Array,
@@ -1270,7 +1270,7 @@ class ScoreLoss:
     mean: Mean = mean
 
 
-@formula_builder(12, 13)
+@formulas_of_versions(12, 13)
 def of_scores(
     loss: ScoreLoss,
     scores: Array,

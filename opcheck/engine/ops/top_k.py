@@ -16,7 +16,7 @@ from opcheck import numbers as xp
 from opcheck.engine.axes import from_either_end, from_the_front, from_the_front_or_last
 from opcheck.engine.operators import (
     Formula,
-    formula_builder,
+    formulas_of_versions,
     leave_open,
     operator,
     raise_unspecified,
@@ -81,7 +81,7 @@ class Extreme:
         return np.asarray(values == choose(values, axis=axis, keepdims=True), bool)
 
 
-@formula_builder(each={1: 1, 11: 11, 12: 12, 13: 12})
+@formulas_of_versions(each={1: 1, 11: 11, 12: 12, 13: 12})
 def place_of(
     extreme: Extreme,
     since: int,
@@ -233,7 +233,7 @@ class Selection:
         return self.select(x, k, axis, largest)
 
 
-@formula_builder(1)
+@formulas_of_versions(1)
 def of_attribute(selection: Selection, X: Array, *, axis: int, k: int) -> Selected:
     """Return Values and Indices of version 1: the k largest elements, in order.
 
@@ -249,7 +249,7 @@ def of_attribute(selection: Selection, X: Array, *, axis: int, k: int) -> Select
     return selection.of(X, k, axis, True)
 
 
-@formula_builder(each={10: 10, 11: 11, 24: 11})
+@formulas_of_versions(each={10: 10, 11: 11, 24: 11})
 def of_input(
     selection: Selection,
     since: int,

@@ -20,7 +20,7 @@ from opcheck import numbers as xp
 from opcheck.engine.operators import (
     Operator,
     check_one_of,
-    formula_builder,
+    formulas_of_versions,
     leave_open,
     operator,
     raise_unspecified,
@@ -100,7 +100,7 @@ def check_operands(method: Method, R: Tensor, T: Tensor, inputs: Sequence[Tensor
         leave_open("the type of numbers of two types")
 
 
-@formula_builder(1)
+@formulas_of_versions(1)
 def of_each(
     method: Method, R: Tensor, T: Tensor, *inputs: Tensor, **attributes: Any
 ) -> tuple[Tensor, ...]:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import check_size
-from opcheck.engine.operators import check_one_of, formula_builder, operator, raise_unspecified
+from opcheck.engine.operators import check_one_of, formulas_of_versions, operator, raise_unspecified
 from opcheck.engine.ops.linear_models import (
     FROM_EITHER_SIDE,
     TOPS,
@@ -501,7 +501,7 @@ def scores_of(
     return scores, np.asarray(counted.any(axis=1))
 
 
-@formula_builder(1, 3, options=["transform"])
+@formulas_of_versions(1, 3, options=["transform"])
 def regressed_by_trees(
     test: Test,
     X: Array,
@@ -534,7 +534,7 @@ def regressed_by_trees(
     return transform(scores, post_transform)
 
 
-@formula_builder(1, 3, options=["transform", "top"])
+@formulas_of_versions(1, 3, options=["transform", "top"])
 def classified_by_trees(
     test: Test,
     X: Array,
@@ -679,7 +679,7 @@ def nodes_with_places(attributes: Attributes, roots: Sequence[int], leaves_count
     )
 
 
-@formula_builder(5, options=["transform"])
+@formulas_of_versions(5, options=["transform"])
 def scored_by_trees(
     test: Test,
     X: Array,

@@ -66,6 +66,8 @@ _SHOWN = 60
 _SHOWN_EXCEPTION = 160
 #: So many exact conditions may share the failures of a kind, each with less than half of them.
 _MOST_CONDITIONS = 3
+#: The mutant whose answer is the input.
+_INPUT = "input_unchanged"
 #: Mutants whose values any mistake may have; where they are given says more.
 _SHOW_LITTLE = frozenset({"zeros", "nan_everywhere"})
 #: A mutant that explains so many questions is no chance.
@@ -589,7 +591,9 @@ class _OperatorFailures:
         their values show little.
         """
         fitting = self.fitting[left[0].case.id]
-        telling = next((name for name in fitting if name in of_all - _SHOW_LITTLE), None)
+        # That the input came out says more than which step would have made it something else.
+        names = [name for name in (_INPUT, *fitting) if name in of_all - _SHOW_LITTLE]
+        telling = next(iter(names), None)
         if telling:
             text = f"{as_diagnosis(fitting[telling]).text},{_where(condition)}"
         else:

@@ -160,11 +160,24 @@ def _of_model(attrs: Iterable[str], case: Case) -> Iterator[_Fact]:
     yield f"the model is invalid: {reason}" if reason else "the model is legal", PLAIN, None
     yield f"the version is {case.op.since}", VALUE, None
     yield "the opset", VALUE, case.opset
-    is_given = {f"`{name}`": name in case.attrs for name in attrs}
+    declared = _declared(case.op)
+    is_given = {
+        f"`{name}`": name in case.attrs for name in attrs if name in {*declared, *case.attrs}
+    }
     is_given |= {f"input {number}": False for number in _optional_inputs(case.op)}
     is_given |= {f"input {number}": bool(slot) for number, slot in enumerate(case.slots)}
     for part, is_there in is_given.items():
         yield f"{part} is given" if is_there else f"{part} is left out", PLAIN, None
+
+
+@cache
+def _declared(op: OpVersion) -> Mapping[str, object]:
+    """Return the defaults of the attributes that a version declares, by name; none without schema.
+
+    None stands for one without a default.
+    """
+    schema = opset.versions(op.domain, op.name).get(op.since)
+    return {one.name: one.default for one in schema.attributes.values()} if schema else {}
 
 
 def _optional_inputs(op: OpVersion) -> list[int]:
@@ -364,8 +377,7 @@ def _of_defaults(case: Case) -> Iterator[_Fact]:
 
     They are that an attribute is its default, and what an axis is of the first input.
     """
-    schema = opset.versions(case.op.domain, case.op.name).get(case.op.since)
-    defaults = {one.name: one.default for one in schema.attributes.values()} if schema else {}
+    defaults = _declared(case.op)
     stated = {**case.attrs, **dict(_inputs_like_attributes(case))}
     for name, value in {**defaults, **stated}.items():
         default = defaults.get(name)

@@ -93,6 +93,19 @@ def test_an_input_behind_the_last_one_is_left_out(wording: Wording) -> None:
     assert fact == wording
 
 
+def test_an_attribute_that_a_version_lacks_is_not_left_out() -> None:
+    since_10, since_16 = (OpVersion("", "RoiAlign", since) for since in (10, 16))
+    name = "coordinate_transformation_mode"
+    cases = [
+        replace(CASE, op=since_16, attrs={name: "half_pixel"}),
+        replace(CASE, op=since_16, attrs={}),
+        replace(CASE, op=since_10, attrs={}),
+    ]
+    (given,) = (one.holds for one in rules.features(cases) if one.text.startswith(f"`{name}` is g"))
+    left_out = [one.holds for one in rules.features(cases) if one.text == f"`{name}` is left out"]
+    assert (given, left_out) == (0b001, [0b010])
+
+
 def test_an_axis_is_the_same_from_either_end_and_by_default() -> None:
     hardmax = OpVersion("", "Hardmax", 13)
     x = replace(CASE.inputs[0], shape=(2, 3), put=())

@@ -269,7 +269,11 @@ def classified(
 
 
 def transformed_by_column(scores: Tensor, name: str) -> Tensor:
-    """Mutant: a softmax goes over the rows of each class."""
+    """Mutant: a softmax goes over the rows of each class.
+
+    Raises InvalidNode for a name that is not of TRANSFORMS, NotSupported for SOFTMAX_ZERO and
+    PROBIT.
+    """
     return transformed(scores, name, axis=0)
 
 

@@ -608,7 +608,11 @@ CAST_LIKE.formula(build=cast_like_versions)(cast)
 
 
 def nan_by_bits(added: int, input: Array, target: Target) -> Array:
-    """Mutant of casts to bfloat16, the upper half of float32: NaN's bits are those of a number."""
+    """Mutant of casts to bfloat16, the upper half of float32: NaN's bits are those of a number.
+
+    Of float32, raises NotSupported, while judging, for floats as texts, and for what the target
+    does not hold and the text has no rule for; InvalidNode for an unknown round_mode of float8e8m0.
+    """
     y = cast(input, target)
     if y.dtype.name != "bfloat16":
         return y
@@ -756,7 +760,11 @@ Place: TypeAlias = Callable[[Array, Array, Array, int | None, int], tuple[Array,
 def along_another_axis(
     other: int, x: Array, scale: Array, zero: Array, axis: int | None, block_size: int
 ) -> tuple[Array, Array]:
-    """Mutant: scales of one axis lie along `other`, 0 or -1, if it is as long."""
+    """Mutant: scales of one axis lie along `other`, 0 or -1, if it is as long.
+
+    Raises InvalidNode for shapes of scales and zero points that the text does not have, or that a
+    reading refuses, and for an axis out of range.
+    """
     fits = axis is not None and scale.ndim == 1 and x.shape[other:][:1] == scale.shape
     return spread(x, scale, zero, other if fits else axis, block_size)
 
@@ -764,7 +772,11 @@ def along_another_axis(
 def first_of_each(
     x: Array, scale: Array, zero: Array, axis: int | None, block_size: int
 ) -> tuple[Array, Array]:
-    """Mutant: the first scale and the first zero point serve for all."""
+    """Mutant: the first scale and the first zero point serve for all.
+
+    Raises InvalidNode for shapes of scales and zero points that the text does not have, or that a
+    reading refuses, and for an axis out of range.
+    """
     return of_both(first_element, *spread(x, scale, zero, axis, block_size))
 
 
@@ -1350,14 +1362,20 @@ def half_up(q: Any) -> Any:
 
 
 def of_integers_by(rule: Rule, q: Array, zero: Array, out: Target) -> Array:
-    """Mutant: quotients are rounded by another rule for types of integers."""
+    """Mutant: quotients are rounded by another rule for types of integers.
+
+    If `out` is of floats, raises InvalidNode for an unknown round_mode of float8e8m0.
+    """
     if not out.is_integer:
         return converted(q, zero, out)
     return converted(rule(bare(q).astype(np.float64)), zero, out)
 
 
 def of_minifloats_by(rule: Rule, q: Array, zero: Array, out: Target) -> Array:
-    """Mutant: quotients are rounded by another rule for types of floats."""
+    """Mutant: quotients are rounded by another rule for types of floats.
+
+    Raises InvalidNode for an unknown round_mode of float8e8m0.
+    """
     if out.is_integer:
         return converted(q, zero, out)
     q = bare(q).astype(np.float64)
@@ -1367,12 +1385,18 @@ def of_minifloats_by(rule: Rule, q: Array, zero: Array, out: Target) -> Array:
 
 
 def integers_first(q: Array, zero: Array, out: Target) -> Array:
-    """Mutant: quotients are rounded to integers, whatever the type."""
+    """Mutant: quotients are rounded to integers, whatever the type.
+
+    Raises InvalidNode for an unknown round_mode of float8e8m0.
+    """
     return converted(xp.round(q), zero, out)
 
 
 def integers_wrongly(convert: OfIntegers, q: Array, zero: Array, out: Target) -> Array:
-    """Mutant: numbers of a type of integers are made by `convert`."""
+    """Mutant: numbers of a type of integers are made by `convert`.
+
+    If `out` is of floats, raises InvalidNode for an unknown round_mode of float8e8m0.
+    """
     if not out.is_integer:
         return converted(q, zero, out)
     q = bare(q).astype(np.float64)

@@ -608,14 +608,22 @@ def zero_points_added(x: Array, zero: Array, entries: Entries) -> Array:
 
 
 def differences_wrap(x: Array, zero: Array, entries: Entries) -> Array:
-    """Mutant: the difference is taken in the tensor's own type."""
+    """Mutant: the difference is taken in the tensor's own type.
+
+    Raises InvalidNode for a shape that does not stretch to the entries, or that SHAPE_OF_SCALES
+    refuses; NotSupported, while judging, for one of each element.
+    """
     if zero is None:
         return less(x, None, entries)
     return (x - beside(zero, x, entries)).astype(x.dtype).astype(np.int64)
 
 
 def differences_saturate(x: Array, zero: Array, entries: Entries) -> Array:
-    """Mutant: the difference is cut to the tensor's own type."""
+    """Mutant: the difference is cut to the tensor's own type.
+
+    Raises InvalidNode for a shape that does not stretch to the entries, or that SHAPE_OF_SCALES
+    refuses; NotSupported, while judging, for one of each element.
+    """
     if zero is None:
         return less(x, None, entries)
     difference = x.astype(np.int64) - beside(zero, x, entries)
@@ -623,18 +631,30 @@ def differences_saturate(x: Array, zero: Array, entries: Entries) -> Array:
 
 
 def signs_mistaken(x: Array, zero: Array, entries: Entries) -> Array:
-    """Mutant: signed numbers are read as unsigned ones, and those as signed."""
+    """Mutant: signed numbers are read as unsigned ones, and those as signed.
+
+    Raises InvalidNode for a shape that does not stretch to the entries, or that SHAPE_OF_SCALES
+    refuses; NotSupported, while judging, for one of each element.
+    """
     zero = None if zero is None else same_bits(zero, **UNSIGNED)
     return less(same_bits(x, **UNSIGNED), zero, entries)
 
 
 def first_entry(one: Array, x: Array, entries: Entries) -> Array:
-    """Mutant of a place: the first entry's scale or zero point is that of all."""
+    """Mutant of a place: the first entry's scale or zero point is that of all.
+
+    Raises InvalidNode for a shape that does not stretch to the entries, or that SHAPE_OF_SCALES
+    refuses; NotSupported, while judging, for one of each element.
+    """
     return beside(one, x, entries)[(slice(0, 1),) * one.ndim]
 
 
 def crossed(one: Array, x: Array, entries: Entries) -> Array:
-    """Mutant of a place: in squares, rows have the values of columns, and the other way round."""
+    """Mutant of a place: in squares, rows have the values of columns, and the other way round.
+
+    Raises InvalidNode for a shape that does not stretch to the entries, or that SHAPE_OF_SCALES
+    refuses; NotSupported, while judging, for one of each element.
+    """
     is_square = entries in (ROWS, COLUMNS) and one.ndim == 1 and x.shape[:1] == x.shape[1:]
     if not is_square:
         return beside(one, x, entries)

@@ -406,25 +406,41 @@ CONCAT_FROM_SEQUENCE.formula(build=concat_from_sequence)(joined)
 
 
 def joined_wrongly(concat: Formula, tensors: Tensors, axis: int, new_axis: bool) -> Array:
-    """Mutant: Concat is wrong."""
+    """Mutant: Concat is wrong.
+
+    With new_axis, raises InvalidNode for an axis out of range and for shapes that differ; else what
+    `concat` does.
+    """
     return joined(tensors, axis, True) if new_axis else concat(*tensors, axis=axis)
 
 
 def counted_without_the_new_axis(tensors: Tensors, axis: int, new_axis: bool) -> Array:
-    """Mutant: a negative axis counts without the new one."""
+    """Mutant: a negative axis counts without the new one.
+
+    Raises InvalidNode for an axis out of range, and for shapes that differ beyond the axis, or at
+    all if they are stacked.
+    """
     if -tensors[0].ndim <= axis < 0:
         axis -= new_axis
     return joined(tensors, axis, new_axis)
 
 
 def new_axis_in_blocks(tensors: Tensors, axis: int, new_axis: bool) -> Array:
-    """Mutant: the elements of one tensor follow those of another, whatever the new axis is."""
+    """Mutant: the elements of one tensor follow those of another, whatever the new axis is.
+
+    Raises InvalidNode for an axis out of range, and for shapes that differ beyond the axis, or at
+    all if they are stacked.
+    """
     y = joined(tensors, axis, new_axis)
     return np.concat(tensors, axis=None).reshape(y.shape) if new_axis else y
 
 
 def stack_reshapes(tensors: Tensors, axis: int, new_axis: bool) -> Array:
-    """Mutant: tensors that are stacked take the first one's shape, if they fit."""
+    """Mutant: tensors that are stacked take the first one's shape, if they fit.
+
+    Raises InvalidNode for an axis out of range, and for shapes that then differ beyond the axis, or
+    at all if they are stacked.
+    """
     first = tensors[0]
     if new_axis:
         tensors = [x.reshape(first.shape) if x.size == first.size else x for x in tensors]
@@ -432,7 +448,11 @@ def stack_reshapes(tensors: Tensors, axis: int, new_axis: bool) -> Array:
 
 
 def stack_broadcasts(tensors: Tensors, axis: int, new_axis: bool) -> Array:
-    """Mutant: tensors that are stacked broadcast to the first one's shape."""
+    """Mutant: tensors that are stacked broadcast to the first one's shape.
+
+    Raises InvalidNode for an axis out of range, and for shapes that then differ beyond the axis, or
+    at all if they are stacked.
+    """
     first = tensors[0]
     if new_axis:
         tensors = [xp.broadcast_to(x, first.shape) if x.shape == (2, 1) else x for x in tensors]
@@ -685,7 +705,10 @@ OPTIONAL_HAS_ELEMENT.formula(build=reader_versions)(has_element)
 
 
 def element_as_vector(tensors: Tensors) -> Array:
-    """Mutant: a scalar becomes a vector of one element."""
+    """Mutant: a scalar becomes a vector of one element.
+
+    Raises NotSupported if there is none.
+    """
     x = element(tensors)
     return xp.reshape(x, x.shape or (1,))
 

@@ -325,6 +325,7 @@ def stft(
     signal: [batch, length, 1 or 2]; window: a list, None for ones; frame_step, frame_length:
     tensors of one element. The length of a frame is frame_length, or else the window's, or else the
     signal's. With `onesided` there are length // 2 + 1 bins, else as many as elements in a frame.
+    spectra: makes them of a signal and its framing.
 
     Raises InvalidNode for other shapes, a window of another length than frame_length, a `onesided`
     other than 0 and 1, and one side of a complex signal. One element of rank 1 or more is taken or

@@ -103,9 +103,10 @@ class Editing:
 def sequence_at(editing: Editing, position: Array, *input_sequence: Array) -> Array:
     """Return the tensor at the position, "in [-n, n - 1]", which is not left out.
 
-    Negative positions count from the back. Raises InvalidNode for a position out of range, as each
-    is of an empty sequence, and for a tensor of other than one element, or of shape [1] if
-    ONE_ELEMENT_AS_A_SCALAR refuses that; NotSupported if rounding decides it.
+    Negative positions count from the back. editing: the steps, which mutants change. Raises
+    InvalidNode for a position out of range, as each is of an empty sequence, and for a tensor of
+    other than one element, or of shape [1] if ONE_ELEMENT_AS_A_SCALAR refuses that; NotSupported if
+    rounding decides it.
     """
     n = len(input_sequence)
     return input_sequence[editing.position(position, -n, n - 1, n - 1)]
@@ -115,10 +116,10 @@ def sequence_at(editing: Editing, position: Array, *input_sequence: Array) -> Ar
 def sequence_erase(editing: Editing, position: Array = None, *input_sequence: Array) -> list[Array]:
     """Return the sequence without the tensor at the position: "by default it's the last".
 
-    The position is in [-n, n - 1]; negative ones count from the back. Raises InvalidNode for one
-    out of range, as each is of an empty sequence, and for a tensor of other than one element, or of
-    shape [1] if ONE_ELEMENT_AS_A_SCALAR refuses that. Raises NotSupported for an empty sequence
-    without a position, and if rounding decides it.
+    The position is in [-n, n - 1]; negative ones count from the back. editing: the steps, which
+    mutants change. Raises InvalidNode for one out of range, as each is of an empty sequence, and
+    for a tensor of other than one element, or of shape [1] if ONE_ELEMENT_AS_A_SCALAR refuses that.
+    Raises NotSupported for an empty sequence without a position, and if rounding decides it.
     """
     n = len(input_sequence)
     if position is None and not n:
@@ -133,9 +134,10 @@ def sequence_insert(
 ) -> list[Array]:
     """Return the sequence with a tensor at the position, "in [-n, n]", by default the end.
 
-    Negative positions count from the back, and the tensor comes before the one there. Raises
-    InvalidNode for a position out of range, and for a tensor of other than one element, or of shape
-    [1] if ONE_ELEMENT_AS_A_SCALAR refuses that; NotSupported if rounding decides it.
+    Negative positions count from the back, and the tensor comes before the one there. editing: the
+    steps, which mutants change. Raises InvalidNode for a position out of range, and for a tensor of
+    other than one element, or of shape [1] if ONE_ELEMENT_AS_A_SCALAR refuses that; NotSupported if
+    rounding decides it.
     """
     n = len(input_sequence)
     place = editing.position(position, -n, n, n)
@@ -303,7 +305,10 @@ def sequence_empty(*, dtype: int | None) -> list[Array]:
 
 @formulas_of_versions(11)
 def sequence_construct(make: Make, *inputs: Array) -> list[Array]:
-    """Return the "sequence enclosing the input tensors", whose shapes may differ."""
+    """Return the "sequence enclosing the input tensors", whose shapes may differ.
+
+    make: makes it of the list of tensors.
+    """
     return make([*inputs])
 
 
@@ -548,7 +553,7 @@ def split_to_sequence(
     A list `split` has the lengths, and a scalar that of all but the last, which may be smaller.
     Without it each has the length 1, and no such dimension unless keepdims is 1; "If input 'split'
     is specified, this attribute is ignored." Parts of length 0 are accepted, or raise InvalidNode:
-    PARTS_OF_NO_LENGTH.
+    PARTS_OF_NO_LENGTH. splitting: the steps, which mutants change.
 
     Raises InvalidNode for an axis out of range, negative lengths and lists that do not add up, a
     `split` of rank 2 or more; for a keepdims other than 0 and 1 that counts, if
@@ -652,7 +657,10 @@ OPTIONAL_HAS_ELEMENT = declared("OptionalHasElement", of_shapes=True)
 
 @formulas_of_versions(15, 28)
 def optional(make: Make, input: Array = None) -> list[Array]:
-    """Return an optional value, empty if the input is left out."""
+    """Return an optional value, empty if the input is left out.
+
+    make: makes it of the input in a list.
+    """
     return [] if input is None else make([input])
 
 

@@ -365,6 +365,8 @@ class _OperatorFailures:
         # 5. Rules, for one message before those for several.
         for group in (*by_message.values(), *by_failure.values()):
             self._cover(group, standing, with_rules=True)
+        for group in by_failure.values():
+            self._choose_proven_property(group)
         # 6. Mutants for refusals that only other kernels contradict.
         for result in self._without_cause(self.failing):
             self.uncontradicted[result.case.id] = self._uncontradicted(result, everywhere=False)
@@ -737,6 +739,27 @@ class _OperatorFailures:
         others = self._others(explained, group).bit_count() - len(contradicting)
         rest = len(group) - len(explained)
         return len(explained), len(explained) + len(contradicting), rest, rest + max(0, others)
+
+    def _choose_proven_property(self, group: Sequence[DiagnosedResult]) -> None:
+        """Choose the property without which no failure of a kind without a cause comes, if asked.
+
+        Its change cures a failing case and breaks a passing one. Of several, it is that of the
+        fewest passes, and not a limit on a size; passes may have it. The group is not empty.
+        """
+        left = self._without_cause(group)
+        bases = self.facts.bits(result.subject for result in left)
+        others = self._others(left, group)
+        proven = [one for one in self.inquiry.proven(bases) if one.rank < LIMIT]
+        if not proven:
+            return
+        feature = min(proven, key=lambda one: ((one.holds & others).bit_count(), one.rank))
+        own = others & ~self.inquiry.asked
+        such = len(left) + (feature.holds & own).bit_count()
+        counts = (len(left), such, 0, (own & ~feature.holds).bit_count())
+        way = self._way(left, self._shared_message(group)).removesuffix(",")
+        condition = Condition(feature.text, feature.holds, counts, feature.holds, feature.rank)
+        text = f"{way} only{_where(condition)}"
+        self._choose(self._diagnosis(None, text, condition), left)
 
     def _shows_too_little(
         self,

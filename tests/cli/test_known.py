@@ -205,7 +205,7 @@ def test_passes_are_pruned_though_they_are_allowed(run, cases):
     (cases / "mine.yaml").write_text(TIES.replace("out_of_range]", "out_of_range, none]"))
     words = ("run", "my.yaml", "-q", "-b", "last_of_ties", "--update-known", "mine.yaml")
     run(*words, "--allow-unexpected-passes", "--prune-known", code=0)
-    assert (cases / "mine.yaml").read_text() == TIES
+    assert (cases / "mine.yaml").read_bytes() == TIES.encode()
 
 
 def test_settings_allow_passes_but_not_in_ci(run, cases):
@@ -213,9 +213,10 @@ def test_settings_allow_passes_but_not_in_ci(run, cases):
     (cases / "opcheck.toml").write_text("[run]\nallow_unexpected_passes = true\n")
     words = ("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml")
     found = run(*words, code=0)
-    assert "[run] allow_unexpected_passes = true" in found.stderr
+    assert "allow_unexpected_passes = true" in found.stderr
     in_ci = run(*words, CI="1", code=1)
-    assert "[run] allow_unexpected_passes not used where CI is set" in in_ci.stderr
+    assert "allow_unexpected_passes = true" not in in_ci.stderr
+    assert "allow_unexpected_passes" in in_ci.stderr
 
 
 def test_what_is_printed_beside_a_stream_does_not_break_it(run, cases):

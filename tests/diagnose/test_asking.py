@@ -154,6 +154,30 @@ def test_one_failure_is_named_if_passing_cases_fail_once_they_have_its_property(
     assert [cause.text, *cause.asked] == wording
 
 
+def wrong_of_some_values(node: Node) -> Any:
+    is_wrong = "ceil_mode" in node.attrs and node.inputs[0].flat[0] > 0
+    return [out * (1.25 if is_wrong else 1) for out in right(node)]
+
+
+def drawn(seed: int, **attrs: Any) -> Case:
+    """An AveragePool of other data, with these attributes."""
+    spec = replace(POOL.inputs[0], content=Fill("uniform", (-1, 1), seed))
+    attrs = {**POOL.attrs, **attrs}
+    return replace(POOL, id=f"{POOL.id}/{seed}", name=f"made_{seed}", attrs=attrs, inputs=(spec,))
+
+
+def test_a_property_that_cures_and_breaks_is_named_though_some_pass_with_it(
+    wording: Wording,
+) -> None:
+    stated = [drawn(seed, ceil_mode=0) for seed in range(30)]
+    positive = [case for case in stated if materialize(case.inputs[0]).flat[0] > 0]
+    negative = [case for case in stated if case not in positive]
+    cases = [positive[0], *negative[:2], *map(drawn, range(30, 40))]
+    (wrong,), _ = run(cases, wrong_of_some_values)
+    assert wrong.diagnoses[0].counts == (1, 3, 0, 10)
+    assert [wrong.diagnoses[0].text, *wrong.diagnoses[0].asked] == wording
+
+
 def dies_of_one_element(node: Node) -> Any:
     if node.inputs[0].shape[2] == 1:
         raise IndexError("no element")
@@ -523,10 +547,20 @@ def test_a_property_is_refuted_by_a_case_that_fails_without_it() -> None:
 
 def test_another_case_that_passes_with_the_property_is_no_cure() -> None:
     cure = AskedAgain("a", base=0, case=8, fails=False)
-    other = AskedAgain("b", base=0, case=9, fails=False, is_other=True)
+    other = AskedAgain("b", base=0, case=9, fails=False, passing=4)
     made = inquiry([other, cure])
     assert made.cures(0b1) == (str(cure),)
     assert not made.cures(0b10)
+
+
+def test_a_property_that_cures_and_breaks_is_proven() -> None:
+    # The first case passes with strides; a passing one, which has them, fails without.
+    cure = AskedAgain("", base=0, case=8, fails=False)
+    breaks = AskedAgain("", base=0, case=9, fails=True, passing=4)
+    (proven,) = inquiry([cure, breaks]).proven(0b1111)
+    assert proven.text.split("`")[1] == "strides"
+    assert inquiry([cure]).proven(0b1111) == []
+    assert inquiry([breaks]).proven(0b1111) == []
 
 
 def test_questions_are_few_and_end_without_time() -> None:

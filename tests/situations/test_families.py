@@ -323,7 +323,8 @@ def test_axes_are_counted_from_the_front_and_from_the_back() -> None:
         ("op: Softmax, opset: 13, attrs: {axis: -2}, inputs: {input", ["axis -2 of 3"]),
         ("op: Softmax, opset: 13, inputs: {input", ["axis -1 of 3"]),
         ("op: ReduceSum, opset: 13, inputs: {axes: [1], data", ["axis 1 of 3"]),
-        ("op: ReduceSum, opset: 13, inputs: {axes: [0, 1], data", []),
+        ("op: ReduceSum, opset: 13, inputs: {axes: [-1, 0], data", ["axes 0, 2 of 3"]),
+        ("op: Unsqueeze, opset: 13, inputs: {axes: [0, 1], data", []),
         ("op: Unsqueeze, opset: 13, inputs: {axes: [1], data", []),
     ],
 )

@@ -552,24 +552,36 @@ CAUSAL.alternative("", build=causal_conv_with_state)(Steps(between=stored))
 
 
 def over_time_backwards(x: Array, weight: Array, bias: Array) -> Array:
-    """Mutant: a convolution as in mathematics."""
+    """Mutant: a convolution as in mathematics.
+
+    Raises MemoryError for more than 2^28 elements.
+    """
     return over_time(x, weight[..., ::-1], bias)
 
 
 def ahead(x: Array, weight: Array, bias: Array) -> Array:
-    """Mutant: half of the kernel is on elements that follow, and on zeros behind the last."""
+    """Mutant: half of the kernel is on elements that follow, and on zeros behind the last.
+
+    Raises MemoryError for more than 2^28 elements.
+    """
     half = weight.shape[2] // 2
     moved = np.concat([x[..., half:], np.zeros_like(x[..., :half])], axis=2)
     return over_time(moved, weight, bias)
 
 
 def by_the_first_kernel(x: Array, weight: Array, bias: Array) -> Array:
-    """Mutant: each channel has the first one's kernel."""
+    """Mutant: each channel has the first one's kernel.
+
+    Raises MemoryError for more than 2^28 elements.
+    """
     return over_time(x, np.broadcast_to(weight[:1], weight.shape), bias)
 
 
 def by_the_first_bias(x: Array, weight: Array, bias: Array) -> Array:
-    """Mutant: each channel has the first one's bias."""
+    """Mutant: each channel has the first one's bias.
+
+    Raises MemoryError for more than 2^28 elements.
+    """
     return over_time(x, weight, first_for_all(bias))
 
 

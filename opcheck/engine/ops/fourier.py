@@ -368,13 +368,19 @@ def scaled_by_length(x: Array, request: Request, power: float) -> Array:
 
 
 def turned_the_other_way(x: Array, request: Request) -> Array:
-    """Mutant: the factors are those of the other direction."""
+    """Mutant: the factors are those of the other direction.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     y = transformed(x, request._replace(inverse=not request.inverse))
     return y * request.length ** (-1 if request.inverse else 1)
 
 
 def unitary(x: Array, request: Request) -> Array:
-    """Mutant: either direction is divided by the root of the length."""
+    """Mutant: either direction is divided by the root of the length.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     return scaled_by_length(x, request, 0.5 if request.inverse else -0.5)
 
 
@@ -443,7 +449,10 @@ STFT.mutant_table(MUTANTS, build=stft_by)
 
 @DFT.mutant("the inverse was not divided by the length", build=each_version)
 def inverse_not_divided(x: Array, request: Request) -> Array:
-    """Mutant: neither direction is divided."""
+    """Mutant: neither direction is divided.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     return scaled_by_length(x, request, 1 if request.inverse else 0)
 
 
@@ -452,7 +461,10 @@ def inverse_not_divided(x: Array, request: Request) -> Array:
     build=each_version,
 )
 def divided_forwards(x: Array, request: Request) -> Array:
-    """Mutant: the other direction is divided."""
+    """Mutant: the other direction is divided.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     return scaled_by_length(x, request, 1 if request.inverse else -1)
 
 
@@ -512,27 +524,43 @@ def spectra_with_zeros(signal: Array, framing: Framing, before: int, behind: int
 
 @STFT.mutant("frames were centered, with zeros around the signal", build=stft)
 def centered(signal: Array, framing: Framing) -> Array:
-    """Mutant: the first frame lies around the first element."""
+    """Mutant: the first frame lies around the first element.
+
+    Raises NotSupported for frames without elements, MemoryError for a transform of more than 2^28
+    factors.
+    """
     half = framing.length // 2
     return spectra_with_zeros(signal, framing, half, half)
 
 
 @STFT.mutant("a last frame was filled up with zeros", build=stft)
 def tail_padded(signal: Array, framing: Framing) -> Array:
-    """Mutant: what is behind the last frame has a frame too."""
+    """Mutant: what is behind the last frame has a frame too.
+
+    Raises NotSupported for frames without elements or longer than the signal by more than a step,
+    MemoryError for a transform of more than 2^28 factors.
+    """
     missing = (framing.length - signal.shape[1]) % framing.step
     return spectra_with_zeros(signal, framing, 0, missing)
 
 
 @STFT.mutant("the last frame was left out", build=stft)
 def last_frame_left_out(signal: Array, framing: Framing) -> Array:
-    """Mutant: there is a frame less."""
+    """Mutant: there is a frame less.
+
+    Raises NotSupported for frames without elements or longer than the signal by more than a step,
+    MemoryError for a transform of more than 2^28 factors.
+    """
     return spectra(signal, framing)[:, :-1]
 
 
 @STFT.mutant("the window was reversed", build=stft)
 def window_reversed(signal: Array, framing: Framing) -> Array:
-    """Mutant: the window's last element comes first."""
+    """Mutant: the window's last element comes first.
+
+    Raises NotSupported for frames without elements or longer than the signal by more than a step,
+    MemoryError for a transform of more than 2^28 factors.
+    """
     window = framing.window
     backwards = None if window is None else window[::-1]
     return spectra(signal, framing._replace(window=backwards))
@@ -540,7 +568,11 @@ def window_reversed(signal: Array, framing: Framing) -> Array:
 
 @STFT.mutant("the window was applied twice", build=stft)
 def window_applied_twice(signal: Array, framing: Framing) -> Array:
-    """Mutant: each frame is multiplied by the window's squares."""
+    """Mutant: each frame is multiplied by the window's squares.
+
+    Raises NotSupported for frames without elements or longer than the signal by more than a step,
+    MemoryError for a transform of more than 2^28 factors.
+    """
     window = framing.window
     squares = None if window is None else window * window
     return spectra(signal, framing._replace(window=squares))

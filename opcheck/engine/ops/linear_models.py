@@ -279,12 +279,18 @@ def weights_by_feature(coefficients: Sequence[float], targets: int) -> NDArray[n
 
 
 def label_of_smallest(scores: Tensor, labels: NDArray[Any]) -> Any:
-    """Mutant: the smallest score is the top one."""
+    """Mutant: the smallest score is the top one.
+
+    Raises NotSupported for no classes, and if rounding decides between labels that are texts.
+    """
     return label_of_largest(-scores, labels)
 
 
 def label_from_the_back(scores: Tensor, labels: NDArray[Any]) -> Any:
-    """Mutant: the first label is that of the last score."""
+    """Mutant: the first label is that of the last score.
+
+    Raises NotSupported for no classes, and if rounding decides between labels that are texts.
+    """
     return label_of_largest(scores, labels[::-1])
 
 

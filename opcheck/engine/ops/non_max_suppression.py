@@ -307,12 +307,18 @@ def measured_by(measure: Measure) -> Suppression:
 
 
 def or_equal(boxes: Floats, has_centers: bool, threshold: float) -> Overlaps:
-    """Mutant: an overlap of the threshold itself is too much."""
+    """Mutant: an overlap of the threshold itself is too much.
+
+    Raises NotSupported, while judging, for centers with a negative width or height.
+    """
     return overlaps(boxes, has_centers, np.nextafter(threshold, -1))
 
 
 def with_far_corners(boxes: Floats, has_centers: bool, threshold: float) -> Overlaps:
-    """Mutant: boxes are longer by one on both axes."""
+    """Mutant: boxes are longer by one on both axes.
+
+    Raises NotSupported, while judging, for centers with a negative width or height.
+    """
     low, high, _ = corners_of(boxes.astype(np.float64), has_centers)
     return overlaps(np.hstack([low, high + 1]), False, threshold)
 
@@ -323,7 +329,10 @@ def smaller_area(areas: Floats, shared: Floats) -> Floats:
 
 
 def without_order(boxes: Floats, has_centers: bool, threshold: float) -> Overlaps:
-    """Mutant: boxes whose corners come the other way round have no area."""
+    """Mutant: boxes whose corners come the other way round have no area.
+
+    Raises NotSupported, while judging, for centers with a negative width or height.
+    """
     if not has_centers:
         boxes = np.hstack([boxes[:, :2], np.maximum(boxes[:, :2], boxes[:, 2:])])
     return overlaps(boxes, has_centers, threshold)
@@ -350,14 +359,22 @@ OP.mutant_table(
 
 
 def without_least(boxes: Floats, scores: Floats, limits: Limits) -> list[int]:
-    """Mutant: boxes of the score threshold itself are removed, unless it is 0."""
+    """Mutant: boxes of the score threshold itself are removed, unless it is 0.
+
+    Raises NotSupported for NaN and infinities; while judging, also where float32 or equal scores
+    may decide which boxes are selected, on overlaps of boxes without an area, and for boxes of a
+    negative size.
+    """
     if limits.score:
         limits = limits._replace(score=np.nextafter(limits.score, np.inf))
     return greedy(boxes, scores, limits)
 
 
 def by_all_better(boxes: Floats, scores: Floats, limits: Limits) -> list[int]:
-    """Mutant: boxes that are suppressed themselves suppress others too."""
+    """Mutant: boxes that are suppressed themselves suppress others too.
+
+    Raises NotSupported, while judging, for centers with a negative width or height.
+    """
     order = by_score(scores, None)
     exceeds = overlaps(boxes, limits.has_centers, limits.overlap).exceeds
     least = -np.inf if limits.score is None else limits.score

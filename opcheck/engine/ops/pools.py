@@ -634,7 +634,10 @@ def maxima_by_axes(
 def padding_is_zero(
     X: Array, windows: Windows, storage_order: int, outputs: int
 ) -> tuple[Array, ...]:
-    """Mutant: the maximum of a window that reaches into padding is 0 at least."""
+    """Mutant: the maximum of a window that reaches into padding is 0 at least.
+
+    Raises NotSupported, while judging, for the index of more than two equal maxima.
+    """
     y, *indices = maxima_of_windows(X, windows, storage_order, outputs)
     is_padded = windows.terms < prod(axis.kernel for axis in windows.axes)
     at_least_0: Array = np.where(is_padded, np.maximum(y, 0), y)
@@ -645,7 +648,10 @@ def padding_is_zero(
 def indices_within_the_plane(
     X: Array, windows: Windows, storage_order: int, outputs: int
 ) -> tuple[Array, ...]:
-    """Mutant: indices count within a plane."""
+    """Mutant: indices count within a plane.
+
+    Raises NotSupported, while judging, for the index of more than two equal maxima.
+    """
     y, *indices = maxima_of_windows(X, windows, storage_order, outputs)
     size = prod(X.shape[2:])
     return y, *(index % size for index in indices)

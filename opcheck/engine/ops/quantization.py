@@ -1025,6 +1025,8 @@ def converted(q: Array, zero: Array, out: Target) -> Array:
     rounded; out of range it is the nearest end if `out` saturates, else infinite, or NaN in a type
     without infinities; infinities before version 24 follow INFINITIES_WITHOUT_SIGNED_ZEROS. What
     becomes of NaN as an integer is not defined.
+
+    Raises InvalidNode for an unknown round_mode of float8e8m0.
     """
     q = as_real_float64(q)
     if out.is_integer:

@@ -61,7 +61,7 @@ PARTS_OF_NO_LENGTH = Ruling(
 def declared(name: str, **options: Any) -> Operator:
     """Declare an operator that moves tensors as they are; `options` are those of `operator`.
 
-    Raises WrongOperator for a name that the schemas do not have.
+    Raises WrongOperator for a name that the schemas do not have, TypeError for an unknown option.
     """
     return operator(name, exact=True, **options)
 
@@ -157,7 +157,11 @@ for _op, _build in WITH_POSITION:
 
 
 def misread(change: Change, position: Array, low: int, high: int, default: int) -> int:
-    """Mutant: a position in range is changed."""
+    """Mutant: a position in range is changed.
+
+    Raises InvalidNode for a position out of range or of other than one element, or by
+    ONE_ELEMENT_AS_A_SCALAR of rank 1 or more; NotSupported if rounding decides it.
+    """
     if position is None or low > high:
         return position_of(position, low, high, default)
     place = position_of(position, low, high, 0)
@@ -165,7 +169,11 @@ def misread(change: Change, position: Array, low: int, high: int, default: int) 
 
 
 def misread_unchecked(change: Change, position: Array, low: int, high: int, default: int) -> int:
-    """Mutant: a position is changed before it is checked that it is in range."""
+    """Mutant: a position is changed before it is checked that it is in range.
+
+    Raises InvalidNode for a position out of range or of other than one element, or by
+    ONE_ELEMENT_AS_A_SCALAR of rank 1 or more; NotSupported if rounding decides it.
+    """
     if position is None or low > high:
         return position_of(position, low, high, default)
     place = scalar("position", position)
@@ -173,7 +181,11 @@ def misread_unchecked(change: Change, position: Array, low: int, high: int, defa
 
 
 def first_by_default(position: Array, low: int, high: int, default: int) -> int:
-    """Mutant: a position that is left out is the front."""
+    """Mutant: a position that is left out is the front.
+
+    Raises InvalidNode for a position out of range or of other than one element, or by
+    ONE_ELEMENT_AS_A_SCALAR of rank 1 or more; NotSupported if rounding decides it.
+    """
     return 0 if position is None else position_of(position, low, high, default)
 
 

@@ -463,7 +463,7 @@ def row_operators(name: str, dml_name: str, **options: Any) -> RowOperators:
     """Declare an operator of ONNX and DirectML's two like it; `options` are those of `operator`.
 
     DirectML's are named DML_ACTIVATION_ and `dml_name`, the second with a 1 behind it. Raises
-    WrongOperator for a name that the schemas do not have.
+    WrongOperator for a name that the schemas do not have, TypeError for an unknown option.
     """
     return RowOperators(
         onnx=operator(name, **options),

@@ -998,7 +998,8 @@ class _OperatorFailures:
         def fails_alike(candidate: Candidate) -> bool | None:
             """Return True if the changed case fails as the one it comes from, False if it passes.
 
-            None if it comes out otherwise.
+            None if it comes out otherwise. Raises NoTimeLeft, KeyboardInterrupt and what `ask`
+            raises.
             """
             return self._fails_alike(by_number[candidate.base], candidate.flip.case)
 
@@ -1012,7 +1013,7 @@ class _OperatorFailures:
         An exception has no values, so that each mutant that refuses these cases fits it. After new
         answers, `uncontradicted` is found anew for those of the group without a cause. Nothing is
         done without new answers, for want of time too, or for a group that fails otherwise. The
-        group is not empty.
+        group is not empty. Raises KeyboardInterrupt and what `ask` raises.
         """
         left = self._without_cause(group)
         may_be_refused = [result for result in left if self.uncontradicted[result.case.id]]

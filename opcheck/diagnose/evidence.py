@@ -116,7 +116,10 @@ class Evidence:
         return any(self._is_as_wanted(want, output) for want in self._wants(place))
 
     def _is_as_wanted(self, want: Want, output: Output) -> bool:
-        """Return True if an output, or each tensor of a sequence, has no problem next to `want`."""
+        """Return True if an output, or each tensor of a sequence, has no problem next to `want`.
+
+        A bound that is computed for the first time raises what the operator's formula raises.
+        """
         comparisons = compare_outputs([want], [output], self.tolerance)
         return all(comparison.problem is None for comparison in comparisons)
 

@@ -52,7 +52,8 @@ def flips(case: Case, others: Sequence[Case]) -> Iterator[Flip]:
     `others` are cases of the same operator, whose attributes and inputs are tried. A changed case
     is computed by the engine, without a tolerance; its id is that of the case, "~" and a number.
     Nothing is yielded for an invalid model, a whole one or one from a file, for inputs beyond
-    1 MiB, and where a backend states the answer.
+    1 MiB, and where a backend states the answer. Raises KeyError for an operator or version without
+    a schema.
     """
     if not may_be_changed(case):
         return

@@ -3,6 +3,8 @@
 A *mutant* is an implementation that is wrong in one way. It explains a failure if it gives the same
 wrong answer, in any arithmetic that means the same; a pass contradicts it if it would have failed
 there. *Evidence* is the backend's answer, or refusal, with the right ones.
+
+What asks for an operator raises WrongOperator if the file that declares it is wrong.
 """
 
 from __future__ import annotations

@@ -28,6 +28,8 @@ from opcheck.suite import materialize
 #: The fewest failures that a rule needs, and the fewest different questions, whatever their type
 #: and opset.
 FEWEST = 3
+#: The fewest questions if kernels branch on its facts, and chance is ruled out.
+_TWO = 2
 #: Ranks of facts, the likeliest cause first: those that kernels branch on, values, limits on sizes.
 PLAIN, VALUE, LIMIT = range(3)
 #: How limits on a number end.
@@ -738,7 +740,8 @@ def _best_terms(
     The bits of `failing` and `others` have the cases of the run and those that were `asked` besides
     it, which decide only between equal ones. Facts are tried that hold for three failing cases or
     more. None if each rule of them may arise by chance, next to so few `questions`; one of three
-    questions, or of `confirmed` facts, does not if `few` is True and kernels branch on its facts.
+    questions, or of `confirmed` facts, does not if `few` is True and kernels branch on its facts,
+    and one of two only by the number of others.
     """
     # One feature for each set of cases, the likeliest, if enough of them fail.
     distinct: dict[int, Feature] = {}
@@ -747,11 +750,14 @@ def _best_terms(
     tried = [
         feature for feature in distinct.values() if (feature.holds & failing).bit_count() >= FEWEST
     ]
+    plain = sum(feature.rank == PLAIN for feature in tried)
     for terms in _consistent(tried, failing, others, asked):
         # Facts that kernels branch on need few questions.
         if few and all(term.rank == PLAIN for term in terms):
             explained = _count(_holds(terms, failing), questions)
             if explained >= FEWEST or all(_is_one_of(term, confirmed) for term in terms):
+                return terms
+            if not _may_be_chance(terms, failing, others, plain, questions, least=_TWO):
                 return terms
         if not _may_be_chance(terms, failing, others, len(tried), questions):
             return terms
@@ -824,16 +830,22 @@ def _consistent(
 
 
 def _may_be_chance(
-    terms: Terms, failing: int, others: int, tried: int, questions: Sequence[Hashable]
+    terms: Terms,
+    failing: int,
+    others: int,
+    tried: int,
+    questions: Sequence[Hashable],
+    *,
+    least: int = FEWEST,
 ) -> bool:
     """Return True if a rule, of `tried` features, rests on too few different questions.
 
-    It does so with fewer than three, or if one of all rules of as many facts would hold by chance,
-    for so many questions of failing cases and no others, with a probability above 1/10. `failing`
-    and `others` are bits of cases, and `questions` has the key of each case.
+    It does so with fewer than `least`, or if one of all rules of as many facts would hold by
+    chance, for so many questions of failing cases and no others, with a probability above 1/10.
+    `failing` and `others` are bits of cases, and `questions` has the key of each case.
     """
     explained = _count(_holds(terms, failing), questions)
     failed = _count(failing, questions)
     chances = comb(tried, len(terms)) * comb(failed, explained)
     limit = _CHANCE * comb(failed + _count(others, questions), explained)
-    return explained < FEWEST or chances > limit
+    return explained < least or chances > limit

@@ -5,6 +5,8 @@ wrong answer. A pass of the same version and dtype, a *cell*, *contradicts* a mu
 failed there. A *derived* mutant is one of many that could be made of any operator, so that a few
 values are no evidence of it. A *fault* is a mistake that any operator can have, in the type of the
 output or of the computation. *Evidence* is an answer with the right ones.
+
+What looks up an operator's mutants raises WrongOperator if the file that declares it is wrong.
 """
 
 from __future__ import annotations

@@ -42,6 +42,8 @@ _REDUCTIONS = frozenset("max mean min prod sum".split())
 #: The most terms that are printed, and the largest operand that is probed for those of a sum.
 _SHOWN = 9
 _PROBED = 4096
+#: The most steps, finished or begun; of what lies behind them the values alone are shown.
+_MOST_STEPS = 150
 _MATRIX = 2
 _HIDDEN = (
     "its steps are not shown: opcheck shows those of floats, of operators of elements, reductions"
@@ -108,6 +110,7 @@ class _Walk:
     def __init__(self) -> None:
         self.steps: list[ElementStep] = []
         self._names: dict[tuple[Step, tuple[int, ...]], str] = {}
+        self._begun = 0
 
     def name(self, array: Traced, index: tuple[int, ...]) -> str:
         """Return the name of an element, `X[0, 1]` or `t3`; its steps are collected first."""
@@ -117,6 +120,9 @@ class _Walk:
             return f"{step.name}{[*index]}" if step.name != "constant" else _number(array.v[index])
         key = step, index
         if key not in self._names:
+            if self._begun == _MOST_STEPS:
+                return "…"
+            self._begun += 1
             self._names[key] = self._added(self._text(step, index), float(array.v[index]))
         return self._names[key]
 

@@ -8,6 +8,9 @@ between (`Produced.between`). The *legal twin* of a model that may be refused is
 valid. A *model* is a whole one, of several nodes; its answer may be *poorer*, right but for the
 arithmetic. A function that returns `Questions` is a generator: it yields questions to one backend,
 is sent the replies, and returns what its type states.
+
+What evaluates a formula raises WrongOperator if the file that declares the operator is wrong. What
+computes a model or writes it out raises UsageError if a file of its weights has changed.
 """
 
 from collections import Counter
@@ -187,7 +190,7 @@ class CaseEvaluation:
         poorer arithmetic included; if it matches none, the comparisons are with the last. An empty
         tuple means that it is plainly right, or that only refusals are; None that nothing states
         what is right. Raises ValueError if the case's data cannot be made, and what the operator's
-        formula raises for a bound.
+        formula raises for a bound, such as NotSupported beyond a budget.
         """
         answers = self.answers_to_other_data
         if answers is None:
@@ -367,7 +370,8 @@ class CaseEvaluation:
         """Return an open result, which the answers of other backends will judge.
 
         It is *not run* until then; `open` has its outcome, which is unstable if two answers to the
-        same data differ beyond the tolerance.
+        same data differ beyond the tolerance. Raises ValueError for a tolerance that makes no
+        sense.
         """
         outcome = unstable_if_inconsistent(self.case, answer.outcome)
         result = LiveResult(

@@ -34,7 +34,8 @@ def demands(
 ) -> Iterator[Shown]:
     """Yield everything that core must show, with the ids of the cases that show it.
 
-    What no case shows is left out.
+    What no case shows is left out. Raises WrongCase for a case that contradicts itself, ValueError
+    for data that cannot be made.
 
     Args:
         cases: All cases of some operators, of every level.
@@ -198,7 +199,8 @@ def _no_numbers(cases: Sequence[Case]) -> Iterator[Shown]:
     """Yield NaN and infinity of each version and float dtype, with the cases that have them.
 
     The dtype is that of the input in which they are. Cases of which a backend states the answer, or
-    that expect a refusal or one of several answers, do not count.
+    that expect a refusal or one of several answers, do not count. Raises ValueError for data that
+    cannot be made.
     """
     by_kind: dict[Demand, list[str]] = {}
     for case in cases:

@@ -296,7 +296,7 @@ class CaseJudge:
         """Compare backends: their first answers with each other, then second ones, and so on.
 
         Return the results of each backend, by its number, in the order of its repeats. All have as
-        many.
+        many. Raises ValueError for a tolerance that makes no sense.
         """
         infos = [backend.info for backend in self.backends]
         by_backend = [opened.uncompared[number] for number in range(len(infos))]
@@ -431,7 +431,8 @@ class Scheduler(CaseJudge):
         def ask(case: Case) -> LiveResult | None:
             """Return the backend's result on a case, None if the text does not decide its answer.
 
-            Raises NoTimeLeft while awaiting it if the time for causes is up.
+            Raises NoTimeLeft while awaiting it if the time for causes is up, Defect if opcheck's
+            own part of an adapter fails, and UsageError if a file of a model's weights has changed.
             """
             return ask_again(case, backend, self.allowance.check)
 

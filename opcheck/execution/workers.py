@@ -168,7 +168,11 @@ def consulted(
     oracles = oracles_of(cases)
 
     def settings_of(address: str) -> BackendSettings:
-        """Return the settings of one oracle; a UsageError names the case that wants it."""
+        """Return the settings of one oracle; a UsageError names the case that wants it.
+
+        It is one for an oracle that is code to run, unknown or not trusted, and for a wrong
+        opcheck.toml.
+        """
         try:
             if address not in given:
                 _require_harmless(address)

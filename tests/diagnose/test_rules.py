@@ -76,6 +76,8 @@ def test_what_holds_in_one_version_only_is_said_of_that(wording: Wording) -> Non
         (DARK, bits(0, 1, 2), range(40), "it is dark"),
         # All types and opsets of one case are one question.
         (DARK, FAILING, [0] * 6 + [1] * 34, "nothing"),
+        (DARK, FAILING, [0, 0, 0, 1, 1, 1, *range(2, 36)], "it is dark"),
+        (DARK, FAILING, [0, 0, 0, 1, 1, 1, *[2] * 34], "nothing"),
         (Feature("x is 7", VALUE, FAILING), FAILING, [0] * 6 + [1] * 34, "nothing"),
         (Feature("x is 7", VALUE, FAILING), FAILING, range(40), "x is 7"),
     ],

@@ -94,6 +94,15 @@ def test_an_element_that_is_only_moved_is_one_of_an_input() -> None:
     assert texts("Transpose", 13, [X], (2, 1), perm=(1, 0)) == [" = data[1, 2]", 32.0]
 
 
+def test_of_a_long_recurrence_the_first_steps_alone_are_named() -> None:
+    x = np.ones((300, 1, 1), np.float32)
+    weights = np.full((1, 1, 1), 0.5, np.float32)
+    node = Node(OpVersion("", "RNN", 14), (x, weights, weights), {"hidden_size": 1})
+    steps = steps_of(node, 0, (299, 0, 0, 0))
+    assert 10 < len(steps) <= 150
+    assert any("… (" in step.text for step in steps)
+
+
 def test_what_is_computed_twice_is_one_step() -> None:
     *steps, _ = texts("LayerNormalization", 17, [X, X[0]], (0, 0))
     assert sum("mean of 3: X[" in step for step in steps) == 1

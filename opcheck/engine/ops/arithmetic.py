@@ -144,7 +144,10 @@ DIV.formula(build=_versions_of_div)(divided)
 
 @DIV.mutant("negative quotients were rounded down", only=SIGNED, build=_versions_of_div)
 def quotients_rounded_down(a: Array, b: Array) -> Array:
-    """Mutant: integers are divided with rounding down, as in Python."""
+    """Mutant: integers are divided with rounding down, as in Python.
+
+    Raises NotSupported where a divisor is 0, or the least number is divided by -1.
+    """
     divided(a, b)
     return a // b
 

@@ -65,7 +65,10 @@ def constant_of_any_kind(**values: Any) -> Array:
 
 @CONSTANT.mutant("a missing value was taken for 0", *OF_ANY_KIND, of_validity=True)
 def nothing_is_zero(**values: Any) -> Array:
-    """Mutant: without any value the output is one zero."""
+    """Mutant: without any value the output is one zero.
+
+    Raises InvalidNode for several values, NotSupported for a sparse tensor.
+    """
     if all(value is None for value in values.values()):
         return np.zeros(1, np.float32)
     return constant_of_any_kind(**values)
@@ -100,7 +103,11 @@ def constant_of_shape(input: Array, *, value: Array) -> Array:
     of_validity=True,
 )
 def sizes_of_any_rank(input: Array, *, value: Array) -> Array:
-    """Mutant: sizes with any number of axes are a list."""
+    """Mutant: sizes with any number of axes are a list.
+
+    Raises InvalidNode for a `value` of no or several elements, and for a negative size;
+    NotSupported for more than 64 axes, MemoryError for more than 2^28 elements.
+    """
     return constant_of_shape(np.reshape(input, -1), value=value)
 
 

@@ -531,7 +531,11 @@ SEQUENCE_MAP.formula(build=sequence_map_versions)(MapSteps())
 
 
 def branches_exchanged(cond: Array, then_branch: Subgraph, else_branch: Subgraph) -> Values:
-    """Mutant: then_branch runs if `cond` is false."""
+    """Mutant: then_branch runs if `cond` is false.
+
+    Raises InvalidNode for a cond of no or several elements, NotSupported where rounding decides it,
+    and what the branch's nodes raise.
+    """
     return chosen(cond, else_branch, then_branch)
 
 
@@ -546,7 +550,11 @@ def else_always(cond: Array, then_branch: Subgraph, else_branch: Subgraph) -> Va
 
 
 def outputs_reversed(cond: Array, then_branch: Subgraph, else_branch: Subgraph) -> Values:
-    """Mutant: the outputs come from the last to the first."""
+    """Mutant: the outputs come from the last to the first.
+
+    Raises InvalidNode for a cond of no or several elements, NotSupported where rounding decides it,
+    and what the branch's nodes raise.
+    """
     return chosen(cond, then_branch, else_branch)[::-1]
 
 
@@ -653,17 +661,27 @@ def shapes_kept(states: Values, initial: Values) -> Values:
 
 
 def outputs_from_the_back(elements: Values, axis: int = 0) -> Array:
-    """Mutant: the last iteration comes first."""
+    """Mutant: the last iteration comes first.
+
+    Raises InvalidNode for an axis out of range and for shapes that differ, NotSupported for
+    elements that are sequences.
+    """
     return stacked(elements[::-1], axis)
 
 
 def outputs_of_the_last(elements: Values, axis: int = 0) -> Array:
-    """Mutant: the last iteration's element stands for all."""
+    """Mutant: the last iteration's element stands for all.
+
+    Raises InvalidNode for an axis out of range, NotSupported for elements that are sequences.
+    """
     return stacked([elements[-1]] * len(elements), axis)
 
 
 def outputs_concatenated(elements: Values, axis: int = 0) -> Array:
-    """Mutant: elements that have an axis are put together along their first one, not a new one."""
+    """Mutant: elements that have an axis are put together along their first one, not a new one.
+
+    Of elements of rank 0, raises InvalidNode for an axis out of range and for shapes that differ.
+    """
     if elements[0].ndim:
         return xp.concat(elements, axis=0)
     return stacked(elements, axis)
@@ -748,7 +766,10 @@ LOOP.mutant_table(
 
 
 def output_axis_first(elements: Values, axis: int = 0) -> Array:
-    """Mutant: scan_output_axes is ignored."""
+    """Mutant: scan_output_axes is ignored.
+
+    Raises InvalidNode for shapes that differ, NotSupported for elements that are sequences.
+    """
     return stacked(elements)
 
 

@@ -126,7 +126,10 @@ OP.alternative(
 
 
 def first_axis_from(axis: int, rank: int) -> Axes:
-    """Mutant: `axis` alone is normalized."""
+    """Mutant: `axis` alone is normalized.
+
+    Raises InvalidNode for an axis outside of [-rank, rank-1].
+    """
     return axes_from(axis, rank)[:1]
 
 
@@ -157,7 +160,10 @@ def with_outputs_changed(change: Change) -> Mapping[int, Formula]:
     def formula(
         X: Tensor, Scale: Tensor, B: Tensor | None = None, **attrs: Any
     ) -> tuple[Tensor, ...]:
-        """Return the changed outputs."""
+        """Return the changed outputs.
+
+        Raises InvalidNode for an axis out of range, and what version 17's formula does.
+        """
         axis = from_either_end(attrs["axis"], X.ndim)
         y, mean, inverse = OP.formulas[17](X, Scale, B, **attrs)
         return change(y, mean, inverse, axis)

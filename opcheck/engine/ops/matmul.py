@@ -305,19 +305,31 @@ GEMM.formula_and_alternatives(gemm, terms_scaled, factors_scaled)
 def alpha_and_beta_exchanged(
     a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float
 ) -> Tensor:
-    """Mutant: beta * A' * B' + alpha * C."""
+    """Mutant: beta * A' * B' + alpha * C.
+
+    Raises NotSupported for integers times an alpha or a beta that is not whole, or not below 2^31;
+    while judging, also for a Y that a type of integers does not hold.
+    """
     return terms_scaled(a, b, C, beta, alpha)
 
 
 @GEMM.mutant("alpha multiplied C too", build=gemm)
 def alpha_of_all(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float) -> Tensor:
-    """Mutant: alpha * (A' * B' + beta * C)."""
+    """Mutant: alpha * (A' * B' + beta * C).
+
+    Raises NotSupported for integers times an alpha or a beta that is not whole, or not below 2^31;
+    while judging, also for a Y that a type of integers does not hold.
+    """
     return scaled(alpha, terms_scaled(a, b, C, 1, beta))
 
 
 @GEMM.mutant("a vector C was a column where there are as many rows", build=gemm)
 def vector_is_a_column(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float) -> Tensor:
-    """Mutant: a C of shape [M] has an element for each row of Y."""
+    """Mutant: a C of shape [M] has an element for each row of Y.
+
+    Raises NotSupported for integers times an alpha or a beta that is not whole, or not below 2^31;
+    while judging, also for a Y that a type of integers does not hold.
+    """
     if C is not None and C.shape == a.shape[:1]:
         C = xp.expand_dims(C, axis=1)
     return terms_scaled(a, b, C, alpha, beta)

@@ -82,6 +82,10 @@ def by_the_quotient(A: Array, B: Array, *, fmod: int) -> Array:
 # Version 13 forbids an fmod of 1, which is that mistake in the others.
 @OP.mutant("the sign was the dividend's, as in C", 13, only=SIGNED)
 def sign_of_the_dividend(A: Array, B: Array, *, fmod: int) -> Array:
-    """Mutant: fmod is 1, whatever the attribute."""
+    """Mutant: fmod is 1, whatever the attribute.
+
+    Of integers, raises InvalidNode for shapes that do not broadcast, for an fmod other than 0 and
+    1, and for 1 unless FMOD_OF_INTEGERS makes it a remainder; NotSupported for a division by 0.
+    """
     modulo(13, A, B, fmod=fmod)
     return xp.fmod(A, B)

@@ -187,7 +187,8 @@ def global_lp_pool(
     """Return the norm (Σ |x|^p)^(1/p) of each channel of X, N×C×D1×…×Dn, as N×C×1×…×1.
 
     In version 1 p may be a fraction; one below 1 is computed or refused: P_BELOW_1. There, of
-    another rank than 4, the output may have four axes: GLOBAL_RANK.
+    another rank than 4, the output may have four axes: GLOBAL_RANK. norm: computes it; since: the
+    version whose text decides.
 
     Raises InvalidNode for a p below 1 (in version 1, of 0 or less), infinite or NaN, and for X of
     rank below 3; NotSupported if a spatial axis is empty.
@@ -634,7 +635,10 @@ def maxima_by_axes(
 def padding_is_zero(
     X: Array, windows: Windows, storage_order: int, outputs: int
 ) -> tuple[Array, ...]:
-    """Mutant: the maximum of a window that reaches into padding is 0 at least."""
+    """Mutant: the maximum of a window that reaches into padding is 0 at least.
+
+    Raises NotSupported, while judging, for the index of more than two equal maxima.
+    """
     y, *indices = maxima_of_windows(X, windows, storage_order, outputs)
     is_padded = windows.terms < prod(axis.kernel for axis in windows.axes)
     at_least_0: Array = np.where(is_padded, np.maximum(y, 0), y)
@@ -645,7 +649,10 @@ def padding_is_zero(
 def indices_within_the_plane(
     X: Array, windows: Windows, storage_order: int, outputs: int
 ) -> tuple[Array, ...]:
-    """Mutant: indices count within a plane."""
+    """Mutant: indices count within a plane.
+
+    Raises NotSupported, while judging, for the index of more than two equal maxima.
+    """
     y, *indices = maxima_of_windows(X, windows, storage_order, outputs)
     size = prod(X.shape[2:])
     return y, *(index % size for index in indices)

@@ -451,12 +451,18 @@ def of_other_draws(
 
 
 def scale_is_a_variance(u: Floats, mean: float, scale: float) -> Floats:
-    """Mutant: the standard deviation is the root of `scale`."""
+    """Mutant: the standard deviation is the root of `scale`.
+
+    scale: from 0 on. Raises NotSupported if it is infinite or NaN.
+    """
     return normal(u, mean, scale**0.5)
 
 
 def mean_scaled(u: Floats, mean: float, scale: float) -> Floats:
-    """Mutant: the mean is multiplied by `scale`, too."""
+    """Mutant: the mean is multiplied by `scale`, too.
+
+    Raises NotSupported for a `scale` that is negative, infinite or NaN.
+    """
     return normal(u, mean * scale, scale)
 
 
@@ -481,7 +487,10 @@ def normal_for_uniform(u: Floats, low: float, high: float) -> Floats:
 
 
 def whole_numbers(u: Floats, low: float, high: float) -> Floats:
-    """Mutant: numbers are rounded down."""
+    """Mutant: numbers are rounded down.
+
+    Raises NotSupported unless both ends are finite, and `low` is not above `high`.
+    """
     return np.floor(uniform(u, low, high))
 
 

@@ -126,7 +126,7 @@ def to_either_side(function: OfPair, a: Tensor, b: Tensor) -> Tensor:
     """Return `function` of a and b, of which floats may be rounded to either neighbor.
 
     So they are where a kernel goes on to compute with the result. Integers are exact. Raises what
-    `function` does.
+    `function` does: division NotSupported for integers divided by 0 and the least one by -1.
     """
     exact = function(a, b)
     return exact if exact.dtype.kind in "iu" else xp.inexact(exact, 0)

@@ -4,6 +4,9 @@ A graph comes as an `engine.graphs.Subgraph`: a function of its inputs by positi
 its outputs, each rounded to its type. A value is a tensor of any kind of numbers, or a sequence: a
 list of tensors. The formulas move values between iterations, and compute nothing themselves.
 
+What runs a graph raises BeyondBudget for too many nodes or elements, and WrongOperator if the file
+that declares an operator in it is wrong.
+
 The parts of the file: conditions and scan outputs, which several operators have in common; each
 operator, by the pseudo-code of its text; their mutants. What a mutant does otherwise than the
 formula is a function, or a field of a dataclass, with which the formula is built.
@@ -540,12 +543,18 @@ def branches_exchanged(cond: Array, then_branch: Subgraph, else_branch: Subgraph
 
 
 def then_always(cond: Array, then_branch: Subgraph, else_branch: Subgraph) -> Values:
-    """Mutant: then_branch runs whatever `cond` is."""
+    """Mutant: then_branch runs whatever `cond` is.
+
+    Raises what the branch's nodes raise.
+    """
     return then_branch()
 
 
 def else_always(cond: Array, then_branch: Subgraph, else_branch: Subgraph) -> Values:
-    """Mutant: else_branch runs whatever `cond` is."""
+    """Mutant: else_branch runs whatever `cond` is.
+
+    Raises what the branch's nodes raise.
+    """
     return else_branch()
 
 
@@ -559,7 +568,10 @@ def outputs_reversed(cond: Array, then_branch: Subgraph, else_branch: Subgraph) 
 
 
 def first_condition(cond: Array, then_branch: Subgraph, else_branch: Subgraph) -> Values:
-    """Mutant: of several elements of `cond` the first decides, and none is false."""
+    """Mutant: of several elements of `cond` the first decides, and none is false.
+
+    Raises what the branch's nodes raise.
+    """
     if cond.size and bool(xp.reshape(cond, -1)[0]):
         return then_branch()
     return else_branch()
@@ -833,17 +845,26 @@ SCAN.mutant_table(POSITIONS, build=scan_8)
 
 
 def first_for_all(body: Subgraph, samples: Values, n: int, others: Values) -> Array:
-    """Mutant: the body has the first sample each time."""
+    """Mutant: the body has the first sample each time.
+
+    Raises what the body's nodes raise.
+    """
     return applied(body, samples, 0, others)
 
 
 def from_the_back(body: Subgraph, samples: Values, n: int, others: Values) -> Array:
-    """Mutant: the last sample comes first."""
+    """Mutant: the last sample comes first.
+
+    Raises what the body's nodes raise.
+    """
     return applied(body, samples, -1 - n, others)
 
 
 def others_exchanged(body: Subgraph, samples: Values, n: int, others: Values) -> Array:
-    """Mutant: the body's inputs after the sample come from the last to the first."""
+    """Mutant: the body's inputs after the sample come from the last to the first.
+
+    Raises what the body's nodes raise.
+    """
     return applied(body, samples, n, others[::-1])
 
 

@@ -440,7 +440,9 @@ def cast(input: Array, target: Target) -> Array:
 def cast_admitted(x: Indices, target: Target) -> Array:
     """Return all that is admitted of each element of `x` in the target's type.
 
-    They are numbers with errors in a floating type, else `Indices`. Raises what `cast` raises.
+    They are numbers with errors in a floating type, else `Indices`. Raises NotSupported for a cast
+    that the text does not define, while judging also of numbers that the target does not hold;
+    InvalidNode for an unknown round_mode of float8e8m0.
     """
     number = cast(x.v, target)
     numbers = cast(x.admitted, target)

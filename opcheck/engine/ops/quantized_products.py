@@ -604,7 +604,11 @@ for _operator, _versions in ((QLINEAR_MATMUL, qlinear_matmul), (QLINEAR_CONV, ql
 
 
 def zero_points_added(x: Array, zero: Array, entries: Entries) -> Array:
-    """Mutant: x + zero_point, in int64, of x in integers of 8 bits; raises what `less` does."""
+    """Mutant: x + zero_point, in int64, of x in integers of 8 bits.
+
+    Raises InvalidNode for a shape that does not stretch to the entries, or that SHAPE_OF_SCALES
+    refuses; NotSupported, while judging, for one of each element.
+    """
     if zero is None:
         return less(x, None, entries)
     return x.astype(np.int64) + beside(zero, x, entries)

@@ -184,6 +184,7 @@ def _draws_alike(mutant: Mutant, evidence: Evidence) -> bool:
 
     Three quantiles of each output are compared first: about as large a part of its elements must be
     below each. Then all elements are judged, as a backend's answer is. The outputs are tensors.
+    Raises what the mutant raises on the node, but for InvalidNode, NotSupported and MemoryError.
     """
     got = evidence.got or ()
 

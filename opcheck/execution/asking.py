@@ -36,7 +36,9 @@ def _is_decided(evaluation: CaseEvaluation) -> bool:
 
     False for a refusal, for several answers, also if they differ in some elements only, for a case
     that compares backends, and for one that is illegal, open, too large, or would test nothing.
-    Raises OracleUnavailable for a case that names an oracle.
+    Raises OracleUnavailable for a case that names an oracle, UsageError if a file of a model's
+    weights has changed, and NotSupported if the bound of a stated answer takes more than opcheck
+    computes.
     """
     try:
         answers = evaluation.accepted_answers

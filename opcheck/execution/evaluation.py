@@ -154,8 +154,9 @@ class CaseEvaluation:
         Raises OracleUnavailable if the case's oracle has no usable answer, WrongCase if the case
         contradicts itself or the engine, Unsupported if the engine has no answer, TooLarge if that
         takes more than opcheck computes (these three are ValueErrors), ValueError if its data
-        cannot be made, MemoryError if they do not fit into memory, and UsageError if a file of a
-        model's weights has changed.
+        cannot be made, MemoryError if they do not fit into memory, NotSupported if the bound of a
+        stated answer takes more than opcheck computes, and UsageError if a file of a model's
+        weights has changed.
         """
         return expected.accepted_answers(self.case, self.question, self.oracle_answer)
 
@@ -258,7 +259,8 @@ class CaseEvaluation:
 
         Its data go through files, in `opcheck.execution.huge`. A program (`cmd:`), which no such
         tensors can be fed, is not asked: *unsupported* by opcheck. A case whose data cannot be made
-        is a *bad case*. Generator of one question, or of none.
+        is a *bad case*. Generator of one question, or of none. Raises InvalidNode or NotSupported
+        for a node without an answer, KeyboardInterrupt if the user interrupts it.
         """
         if backend.kind == "cmd":
             reason = "unsupported by opcheck: programs are fed no data of level huge"
@@ -285,7 +287,8 @@ class CaseEvaluation:
         these; *bad case* if the case contradicts itself or its data cannot be made; *not run* if
         the data do not fit into memory. An oracle without an answer, and a whole model that the
         engine cannot compute, give an expectation without answers, which has the reason. Raises
-        UsageError if a file of a model's weights has changed.
+        UsageError if a file of a model's weights has changed, and NotSupported if the bound of a
+        stated answer takes more than opcheck computes.
         """
         case = self.case
         if case.beyond:

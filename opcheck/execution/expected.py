@@ -248,6 +248,9 @@ def _with_ranks(case: Case, task: Task, twin: Question | None, answers: Sequence
     Without any, without a formula, and for a model that may be refused, the rank that onnx infers
     goes before. The legal `twin`, the model made valid, stands for an answer, if its inputs have
     the same ranks; None without one. Sizes stay open: they are part of the answer.
+
+    Raises ValueError or TypeError for an attribute that ONNX does not hold and a graph that is not
+    in its syntax, where onnx infers the ranks.
     """
     ranks: dict[str, set[int]] = defaultdict(set)
     types: dict[str, set[dtypes.DType | None]] = defaultdict(set)
@@ -479,6 +482,7 @@ def accepted_answers(
         OracleUnavailable: `oracle_answer` is missing, or no usable answer.
         ValueError: The data, or a golden output, cannot be read or made.
         MemoryError: An answer does not fit into memory.
+        NotSupported: The bound of a stated answer takes more than opcheck computes.
         UsageError: A file of a model's weights has changed.
     """
     answers: list[verdict.Admitted]
@@ -505,7 +509,9 @@ def _admitted_of_several(
 
     Of a golden folder, whose case has a model, answers follow whose elements mix those of several
     readings of the text. Raises WrongCase if the case contradicts the engine, Unsupported or
-    TooLarge if an answer cannot be computed, ValueError if data cannot be read.
+    TooLarge if an answer cannot be computed, ValueError if data cannot be read, MemoryError if an
+    answer does not fit into memory, and NotSupported where the bound of a stated one takes more
+    than opcheck computes.
     """
     refusals = {
         alternative.name: _refusal(case, asked, alternative.expect, alternative.name)

@@ -458,7 +458,9 @@ def _alternatives(case: Case, question: Question) -> Iterator[Test]:
     A refusal gives a test without outputs, and a computed answer is correctly rounded; if the
     engine has several, by its readings of the text, each gives a test. Raises WrongCase if the
     engine contradicts an answer, Unsupported if it cannot compute one, ValueError if a rounding
-    stays uncertain, UnsoundArithmetic if this machine's arithmetic cannot be relied on.
+    stays uncertain, MemoryError if an answer does not fit into memory, UnsoundArithmetic if this
+    machine's arithmetic cannot be relied on, and NotSupported where the bound of a stated answer
+    takes more than opcheck computes.
     """
     assert isinstance(case.expect, model.AnyOf)
     by_name = {answer.name: answer for answer in expected.accepted_answers(case, question)}

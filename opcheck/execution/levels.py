@@ -177,7 +177,8 @@ def _shows_a_rest(case: Case) -> bool:
     """Return True if what vectors of 8 elements leave of the first output is not all zeros.
 
     Of several answers the first decides. False if the engine has none, and for refusals alone.
-    Raises WrongCase for a case that contradicts itself.
+    Raises WrongCase for a case that contradicts itself, ValueError for data that cannot be made,
+    and MemoryError if data or answer do not fit into memory.
     """
     try:
         admitted = accepted_answers(case, question(case))

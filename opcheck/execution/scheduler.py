@@ -278,6 +278,7 @@ class CaseJudge:
 
         The `rounds` are its repeats. Results that are to be compared are kept until the last
         backend has answered, and nothing is yielded before. Closes the case with its last result.
+        Raises ValueError for a tolerance that makes no sense, where results are compared.
         """
         opened = self._open[place]
         by_backend = {number: rounds}

@@ -764,6 +764,7 @@ def inexact(x: Tensor, roundoffs: Any, deviation: Any = None) -> Tensor:
     It comes on top of the errors that `x` has. A roundoff is u times the element. `deviation` d
     says how such errors scatter: uniformly within d·u, not times the element; None where it is not
     known. Both broadcast to the shape of `x`. Plain and faulty numbers are returned as they are.
+    Asking bounded ones for their errors raises ValueError if the shapes do not broadcast.
     """
     return dispatch("inexact", x, roundoffs, deviation)
 

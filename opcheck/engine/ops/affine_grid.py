@@ -106,7 +106,8 @@ def affine_grid(grid: Grid, theta: Array, size: Array, *, align_corners: int) ->
     """Return the positions in the output space: theta times (x, y, z, 1) of each element.
 
     theta: (N, 2, 3) or (N, 3, 4); size: a list (N, C, H, W) or (N, C, D, H, W), in which C changes
-    nothing and 0 makes an empty grid. The grid: (N, H, W, 2) or (N, D, H, W, 3), in theta's type.
+    nothing and 0 makes an empty result. The result: (N, H, W, 2) or (N, D, H, W, 3), in theta's
+    type. grid: the steps, which mutants change.
 
     Raises InvalidNode for a size that is not such a list or has a negative number, and for a theta
     of another shape. An align_corners other than 0 and 1 counts as either, or raises it:

@@ -126,7 +126,7 @@ def to_either_side(function: OfPair, a: Tensor, b: Tensor) -> Tensor:
     """Return `function` of a and b, of which floats may be rounded to either neighbor.
 
     So they are where a kernel goes on to compute with the result. Integers are exact. Raises what
-    `function` does.
+    `function` does: division NotSupported for integers divided by 0 and the least one by -1.
     """
     exact = function(a, b)
     return exact if exact.dtype.kind in "iu" else xp.inexact(exact, 0)
@@ -144,7 +144,10 @@ DIV.formula(build=_versions_of_div)(divided)
 
 @DIV.mutant("negative quotients were rounded down", only=SIGNED, build=_versions_of_div)
 def quotients_rounded_down(a: Array, b: Array) -> Array:
-    """Mutant: integers are divided with rounding down, as in Python."""
+    """Mutant: integers are divided with rounding down, as in Python.
+
+    Raises NotSupported where a divisor is 0, or the least number is divided by -1.
+    """
     divided(a, b)
     return a // b
 

@@ -279,7 +279,7 @@ def before_14(
     statistics: (C), or (1) for (N). With `spatial` 0 since version 7 they are (C, D1, …, Dn): each
     element has its own statistics. The node is in training with more than one of its `outputs`, and
     up to version 6 also if `is_test` is 0. Another number than 0 and 1 of `spatial` counts as
-    either, or raises InvalidNode: FLAG_OF_ANOTHER_NUMBER.
+    either, or raises InvalidNode: FLAG_OF_ANOTHER_NUMBER. since: the version.
 
     Raises InvalidNode for other shapes, and for a rank of X that the version does not have: 4 in
     version 1, 2 or more in 6 and 7, 1 or more in 9.

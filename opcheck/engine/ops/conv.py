@@ -145,6 +145,7 @@ def conv(
 
     X: N×C×D1×…×Dn; W: M×C/group×k1×…×kn; B: [M], None for zeros; attributes: None for the defaults.
     An infinite weight or NaN on padding makes NaN, or nothing: INFINITE_WEIGHT_ON_PADDING.
+    convolution: computes Y; open_sizes: the rulings on sizes that this version leaves open.
 
     Raises InvalidNode for shapes and attributes that do not fit each other. Where no window fits
     the output is empty, or raises it: NO_WINDOW_FITS, SIZE_BELOW_0. In version 1 an output under

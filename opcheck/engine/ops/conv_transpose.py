@@ -162,7 +162,7 @@ def conv_transpose(
 
     B: [M], None for zeros; attributes: None for the defaults. `since` is 1, or 11 for later
     versions too. Where an infinite weight, or NaN, meets no element of X, it adds nothing, or makes
-    NaN: INFINITE_WEIGHT_BETWEEN_ELEMENTS.
+    NaN: INFINITE_WEIGHT_BETWEEN_ELEMENTS. transposed: the steps, which mutants change.
 
     Raises InvalidNode for shapes, kernel_shape or group that do not fit each other; an unknown
     auto_pad, and pads beside it; lists of another length; strides and dilations below 1, other

@@ -325,6 +325,7 @@ def stft(
     signal: [batch, length, 1 or 2]; window: a list, None for ones; frame_step, frame_length:
     tensors of one element. The length of a frame is frame_length, or else the window's, or else the
     signal's. With `onesided` there are length // 2 + 1 bins, else as many as elements in a frame.
+    spectra: makes them of a signal and its framing.
 
     Raises InvalidNode for other shapes, a window of another length than frame_length, a `onesided`
     other than 0 and 1, and one side of a complex signal. One element of rank 1 or more is taken or
@@ -385,28 +386,43 @@ def unitary(x: Array, request: Request) -> Array:
 
 
 def parts_exchanged(x: Array, request: Request) -> Array:
-    """Mutant: the imaginary parts come first."""
+    """Mutant: the imaginary parts come first.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     return transformed(x, request)[..., ::-1]
 
 
 def imaginary_part_ignored(x: Array, request: Request) -> Array:
-    """Mutant: the imaginary parts of the input are 0."""
+    """Mutant: the imaginary parts of the input are 0.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     is_real = np.array([1, 0], x.dtype)[: x.shape[-1]]
     return transformed(x * is_real, request)
 
 
 def length_of_a_power_of_2(x: Array, request: Request) -> Array:
-    """Mutant: the length is rounded up to a power of 2."""
+    """Mutant: the length is rounded up to a power of 2.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     return transformed(x, request._replace(length=1 << (request.length - 1).bit_length()))
 
 
 def last_value_left_out(x: Array, request: Request) -> Array:
-    """Mutant: the last value of a signal is left out, unless it is the only one."""
+    """Mutant: the last value of a signal is left out, unless it is the only one.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     return transformed(x[..., : max(x.shape[-2] - 1, 1), :], request)
 
 
 def with_factors_in(kind: Any, x: Array, request: Request) -> Array:
-    """Mutant: the factors are rounded to a type of fewer digits."""
+    """Mutant: the factors are rounded to a type of fewer digits.
+
+    If the transform is folded, raises MemoryError for more than 2^28 factors.
+    """
     if request.folded:
         return transformed(x, request)
     turn = (2j if request.inverse else -2j) * np.pi / request.length
@@ -470,14 +486,20 @@ def divided_forwards(x: Array, request: Request) -> Array:
 
 @DFT.mutant("the inverse was divided by the values that there are", build=each_version)
 def divided_by_what_there_is(x: Array, request: Request) -> Array:
-    """Mutant: the inverse is divided by the number of values, not that of bins."""
+    """Mutant: the inverse is divided by the number of values, not that of bins.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     y = transformed(x, request)
     return y * (request.length / x.shape[-2]) if request.inverse else y * 1.0
 
 
 @DFT.mutant("zeros came before a signal that is too short", build=each_version)
 def padded_in_front(x: Array, request: Request) -> Array:
-    """Mutant: a short signal ends where the transform does."""
+    """Mutant: a short signal ends where the transform does.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     front = 0 if request.folded else max(request.length - x.shape[-2], 0)
     widths = [(0, 0)] * (x.ndim - 2) + [(front, 0), (0, 0)]
     return transformed(np.pad(x, widths), request)
@@ -485,7 +507,10 @@ def padded_in_front(x: Array, request: Request) -> Array:
 
 @DFT.mutant("the other half of a one-sided spectrum was left out", build=each_version)
 def conjugates_left_out(x: Array, request: Request) -> Array:
-    """Mutant: the inverse of half a spectrum takes the other half for 0."""
+    """Mutant: the inverse of half a spectrum takes the other half for 0.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     y = transformed(x, request._replace(folded=False))
     return y[..., :1] if request.folded else y
 
@@ -495,7 +520,10 @@ def conjugates_left_out(x: Array, request: Request) -> Array:
     build=each_version,
 )
 def all_but_the_first_twice(x: Array, request: Request) -> Array:
-    """Mutant: the frequency of half the length stands for a conjugate too."""
+    """Mutant: the frequency of half the length stands for a conjugate too.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     is_half = np.arange(x.shape[-2]) * 2 == request.length
     times = np.where(is_half & request.folded, 2, 1).astype(x.dtype)[:, np.newaxis]
     return transformed(x * times, request)

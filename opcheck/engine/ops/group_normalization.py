@@ -64,7 +64,7 @@ def group_normalization(
     """Return scale * (x - mean) / sqrt(variance + epsilon) + bias, in the shape of X.
 
     X: (N, C, D1, …, Dn), of rank 2 or more; scale and bias: (C). With `computes`, stage two is
-    computed in the type of X, also of 16 bits.
+    computed in the type of X, also of 16 bits. stage_one: normalizes X in groups.
 
     Raises InvalidNode for other shapes, for a num_groups below 1 or that does not divide C, and for
     a `stash_type` other than float (1), float16 (10), double (11) and bfloat16 (16). For an empty X

@@ -69,7 +69,8 @@ def by_index(
 
     data: of rank r ≥ 1; indices: of rank q, so that the output has rank q + r − 1. "All index
     values are expected to be within bounds [-s, s-1] along axis of size s." Version 1 mentions no
-    negative index, which is refused or counts from the back: NEGATIVE_INDEX.
+    negative index, which is refused or counts from the back: NEGATIVE_INDEX. may_be_negative: True
+    since version 11.
 
     Raises InvalidNode for an axis or an index out of range, and so for data of rank 0. Raises
     NotSupported for an output of more axes than NumPy has.

@@ -153,8 +153,8 @@ Change: TypeAlias = Callable[[Tensor, Tensor, Tensor, int], tuple[Tensor, Tensor
 def with_outputs_changed(change: Change) -> Mapping[int, Formula]:
     """Return a mutant's formula by version: `change` makes its outputs of the right ones.
 
-    `change` takes Y, Mean, InvStdDev and the axis, counted from the front. Raises what the formula
-    does.
+    `change` takes Y, Mean, InvStdDev and the axis, counted from the front. The formula raises
+    what the right one does.
     """
 
     def formula(

@@ -243,7 +243,8 @@ def classified(
     X: features, [N, F], or [F], which is taken for [1, F]. The E labels are integers or texts.
     coefficients: F for each class. intercepts: one for each class, or None. top: finds the labels
     by the transformed scores: of equal ones the first or last label, TOP_OF_EQUAL_SCORES; NaN is
-    the largest, the smallest or never exceeded, NAN_IN_ORDER.
+    the largest, the smallest or never exceeded, NAN_IN_ORDER. weights_of: makes a matrix of the
+    coefficients.
 
     Raises InvalidNode unless exactly one list of labels is given, for other ranks of X, for other
     numbers of coefficients or intercepts, and for a post_transform that does not exist. Raises
@@ -269,7 +270,11 @@ def classified(
 
 
 def transformed_by_column(scores: Tensor, name: str) -> Tensor:
-    """Mutant: a softmax goes over the rows of each class."""
+    """Mutant: a softmax goes over the rows of each class.
+
+    Raises InvalidNode for a name that is not of TRANSFORMS, NotSupported for SOFTMAX_ZERO and
+    PROBIT.
+    """
     return transformed(scores, name, axis=0)
 
 

@@ -266,6 +266,7 @@ def of_classes(
     spatial_dimension]. max_output_boxes_per_class: "Default to 0, which means no output."
     iou_threshold: "Value range [0, 1]. Default to 0." score_threshold: none if it is left out. A
     center_point_box other than 0 and 1 is taken for 0 or 1, or refused: FLAG_OF_ANOTHER_NUMBER.
+    suppression: the steps, which mutants change.
 
     Raises InvalidNode for boxes and scores that do not fit each other, for numbers of other shapes
     than [] and [1], and for an iou_threshold beyond [0, 1] or NaN. Raises NotSupported for a

@@ -187,7 +187,8 @@ def global_lp_pool(
     """Return the norm (Σ |x|^p)^(1/p) of each channel of X, N×C×D1×…×Dn, as N×C×1×…×1.
 
     In version 1 p may be a fraction; one below 1 is computed or refused: P_BELOW_1. There, of
-    another rank than 4, the output may have four axes: GLOBAL_RANK.
+    another rank than 4, the output may have four axes: GLOBAL_RANK. norm: computes it; since: the
+    version whose text decides.
 
     Raises InvalidNode for a p below 1 (in version 1, of 0 or less), infinite or NaN, and for X of
     rank below 3; NotSupported if a spatial axis is empty.

@@ -103,9 +103,10 @@ class Editing:
 def sequence_at(editing: Editing, position: Array, *input_sequence: Array) -> Array:
     """Return the tensor at the position, "in [-n, n - 1]", which is not left out.
 
-    Negative positions count from the back. Raises InvalidNode for a position out of range, as each
-    is of an empty sequence, and for a tensor of other than one element, or of shape [1] if
-    ONE_ELEMENT_AS_A_SCALAR refuses that; NotSupported if rounding decides it.
+    Negative positions count from the back. editing: the steps, which mutants change. Raises
+    InvalidNode for a position out of range, as each is of an empty sequence, and for a tensor of
+    other than one element, or of shape [1] if ONE_ELEMENT_AS_A_SCALAR refuses that; NotSupported if
+    rounding decides it.
     """
     n = len(input_sequence)
     return input_sequence[editing.position(position, -n, n - 1, n - 1)]
@@ -115,10 +116,10 @@ def sequence_at(editing: Editing, position: Array, *input_sequence: Array) -> Ar
 def sequence_erase(editing: Editing, position: Array = None, *input_sequence: Array) -> list[Array]:
     """Return the sequence without the tensor at the position: "by default it's the last".
 
-    The position is in [-n, n - 1]; negative ones count from the back. Raises InvalidNode for one
-    out of range, as each is of an empty sequence, and for a tensor of other than one element, or of
-    shape [1] if ONE_ELEMENT_AS_A_SCALAR refuses that. Raises NotSupported for an empty sequence
-    without a position, and if rounding decides it.
+    The position is in [-n, n - 1]; negative ones count from the back. editing: the steps, which
+    mutants change. Raises InvalidNode for one out of range, as each is of an empty sequence, and
+    for a tensor of other than one element, or of shape [1] if ONE_ELEMENT_AS_A_SCALAR refuses that.
+    Raises NotSupported for an empty sequence without a position, and if rounding decides it.
     """
     n = len(input_sequence)
     if position is None and not n:
@@ -133,9 +134,10 @@ def sequence_insert(
 ) -> list[Array]:
     """Return the sequence with a tensor at the position, "in [-n, n]", by default the end.
 
-    Negative positions count from the back, and the tensor comes before the one there. Raises
-    InvalidNode for a position out of range, and for a tensor of other than one element, or of shape
-    [1] if ONE_ELEMENT_AS_A_SCALAR refuses that; NotSupported if rounding decides it.
+    Negative positions count from the back, and the tensor comes before the one there. editing: the
+    steps, which mutants change. Raises InvalidNode for a position out of range, and for a tensor of
+    other than one element, or of shape [1] if ONE_ELEMENT_AS_A_SCALAR refuses that; NotSupported if
+    rounding decides it.
     """
     n = len(input_sequence)
     place = editing.position(position, -n, n, n)
@@ -303,7 +305,10 @@ def sequence_empty(*, dtype: int | None) -> list[Array]:
 
 @formulas_of_versions(11)
 def sequence_construct(make: Make, *inputs: Array) -> list[Array]:
-    """Return the "sequence enclosing the input tensors", whose shapes may differ."""
+    """Return the "sequence enclosing the input tensors", whose shapes may differ.
+
+    make: makes it of the list of tensors.
+    """
     return make([*inputs])
 
 
@@ -406,25 +411,41 @@ CONCAT_FROM_SEQUENCE.formula(build=concat_from_sequence)(joined)
 
 
 def joined_wrongly(concat: Formula, tensors: Tensors, axis: int, new_axis: bool) -> Array:
-    """Mutant: Concat is wrong."""
+    """Mutant: Concat is wrong.
+
+    With new_axis, raises InvalidNode for an axis out of range and for shapes that differ; else what
+    `concat` does.
+    """
     return joined(tensors, axis, True) if new_axis else concat(*tensors, axis=axis)
 
 
 def counted_without_the_new_axis(tensors: Tensors, axis: int, new_axis: bool) -> Array:
-    """Mutant: a negative axis counts without the new one."""
+    """Mutant: a negative axis counts without the new one.
+
+    Raises InvalidNode for an axis out of range, and for shapes that differ beyond the axis, or at
+    all if they are stacked.
+    """
     if -tensors[0].ndim <= axis < 0:
         axis -= new_axis
     return joined(tensors, axis, new_axis)
 
 
 def new_axis_in_blocks(tensors: Tensors, axis: int, new_axis: bool) -> Array:
-    """Mutant: the elements of one tensor follow those of another, whatever the new axis is."""
+    """Mutant: the elements of one tensor follow those of another, whatever the new axis is.
+
+    Raises InvalidNode for an axis out of range, and for shapes that differ beyond the axis, or at
+    all if they are stacked.
+    """
     y = joined(tensors, axis, new_axis)
     return np.concat(tensors, axis=None).reshape(y.shape) if new_axis else y
 
 
 def stack_reshapes(tensors: Tensors, axis: int, new_axis: bool) -> Array:
-    """Mutant: tensors that are stacked take the first one's shape, if they fit."""
+    """Mutant: tensors that are stacked take the first one's shape, if they fit.
+
+    Raises InvalidNode for an axis out of range, and for shapes that then differ beyond the axis, or
+    at all if they are stacked.
+    """
     first = tensors[0]
     if new_axis:
         tensors = [x.reshape(first.shape) if x.size == first.size else x for x in tensors]
@@ -432,7 +453,11 @@ def stack_reshapes(tensors: Tensors, axis: int, new_axis: bool) -> Array:
 
 
 def stack_broadcasts(tensors: Tensors, axis: int, new_axis: bool) -> Array:
-    """Mutant: tensors that are stacked broadcast to the first one's shape."""
+    """Mutant: tensors that are stacked broadcast to the first one's shape.
+
+    Raises InvalidNode for an axis out of range, and for shapes that then differ beyond the axis, or
+    at all if they are stacked.
+    """
     first = tensors[0]
     if new_axis:
         tensors = [xp.broadcast_to(x, first.shape) if x.shape == (2, 1) else x for x in tensors]
@@ -528,7 +553,7 @@ def split_to_sequence(
     A list `split` has the lengths, and a scalar that of all but the last, which may be smaller.
     Without it each has the length 1, and no such dimension unless keepdims is 1; "If input 'split'
     is specified, this attribute is ignored." Parts of length 0 are accepted, or raise InvalidNode:
-    PARTS_OF_NO_LENGTH.
+    PARTS_OF_NO_LENGTH. splitting: the steps, which mutants change.
 
     Raises InvalidNode for an axis out of range, negative lengths and lists that do not add up, a
     `split` of rank 2 or more; for a keepdims other than 0 and 1 that counts, if
@@ -632,7 +657,10 @@ OPTIONAL_HAS_ELEMENT = declared("OptionalHasElement", of_shapes=True)
 
 @formulas_of_versions(15, 28)
 def optional(make: Make, input: Array = None) -> list[Array]:
-    """Return an optional value, empty if the input is left out."""
+    """Return an optional value, empty if the input is left out.
+
+    make: makes it of the input in a list.
+    """
     return [] if input is None else make([input])
 
 
@@ -685,7 +713,10 @@ OPTIONAL_HAS_ELEMENT.formula(build=reader_versions)(has_element)
 
 
 def element_as_vector(tensors: Tensors) -> Array:
-    """Mutant: a scalar becomes a vector of one element."""
+    """Mutant: a scalar becomes a vector of one element.
+
+    Raises NotSupported if there is none.
+    """
     x = element(tensors)
     return xp.reshape(x, x.shape or (1,))
 

@@ -49,6 +49,12 @@ MADE = [
         id="axis",
     ),
     pytest.param(
+        "perm_inverted",
+        node("Transpose", 21, np.float32([[[1, 2]], [[3, 4]]]), perm=(1, 2, 0)),
+        [[[[1], [3]], [[2], [4]]]],
+        id="the inverse order of axes",
+    ),
+    pytest.param(
         "outputs_reversed",
         node("Split", 18, np.float32([1, 2, 3, 4]), axis=0, num_outputs=2, outputs=(0, 1)),
         [[3, 4], [1, 2]],

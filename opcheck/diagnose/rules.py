@@ -221,12 +221,11 @@ def _of_outputs(case: Case) -> Iterator[_Fact]:
     for spec in case.outputs:
         if spec.dtype:
             label = "the output" if len(case.outputs) == 1 else f"output {spec.name}"
-            for fact, rank in _of_dtype(spec.dtype):
-                yield f"{label} {fact}", rank, None
+            yield f"{label} is {spec.dtype}", PLAIN, None
 
 
 def _of_dtype(dtype: DType) -> Iterator[tuple[str, int]]:
-    """Yield the type of a tensor, its width and its kind, in words that follow the name.
+    """Yield the type of a tensor, its width and the sign of integers, in words after its name.
 
     With each comes its rank.
     """
@@ -235,8 +234,6 @@ def _of_dtype(dtype: DType) -> Iterator[tuple[str, int]]:
         yield f"is of {dtype.bits} bits", VALUE
     if dtype.kind == "int":
         yield "is unsigned" if dtype.name.startswith("u") else "is a signed integer", VALUE
-    elif dtype.kind == "float":
-        yield "is floating", VALUE
 
 
 def _of_tensor(spec: TensorSpec) -> Iterator[str]:

@@ -169,8 +169,7 @@ def _repeated(spec: TensorSpec, axis: int, factor: int) -> TensorSpec:
 def _has_answer(case: Case) -> bool:
     """Return True if opcheck has answers to a case, none of them a refusal, of a sensible size.
 
-    That is at most 262,144 elements for each output. False for a case with data from a file. Raises
-    NotSupported if the bound of a stated answer takes more than opcheck computes.
+    That is at most 262,144 elements for each output. False for a case with data from a file.
     """
     if any(isinstance(spec.content, FromFile) for spec in case.inputs):
         return False

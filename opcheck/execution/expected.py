@@ -248,9 +248,6 @@ def _with_ranks(case: Case, task: Task, twin: Question | None, answers: Sequence
     Without any, without a formula, and for a model that may be refused, the rank that onnx infers
     goes before. The legal `twin`, the model made valid, stands for an answer, if its inputs have
     the same ranks; None without one. Sizes stay open: they are part of the answer.
-
-    Raises ValueError or TypeError for an attribute that ONNX does not hold and a graph that is not
-    in its syntax, where onnx infers the ranks.
     """
     ranks: dict[str, set[int]] = defaultdict(set)
     types: dict[str, set[dtypes.DType | None]] = defaultdict(set)
@@ -282,8 +279,7 @@ def _inferred_ranks(task: Task) -> dict[str, int]:
     """Return the ranks of outputs that onnx infers, by name.
 
     Outputs of open rank are left out; the result is empty if no ONNX model states the task, or
-    DirectML's page leaves open which. Raises ValueError or TypeError for an attribute that ONNX
-    does not hold and a graph that is not in its syntax.
+    DirectML's page leaves open which.
     """
     with suppress(NotSupported):
         inferred = {}

@@ -35,7 +35,7 @@ def demands(
     """Yield everything that core must show, with the ids of the cases that show it.
 
     What no case shows is left out. Raises WrongCase for a case that contradicts itself, ValueError
-    for data that cannot be made.
+    for data that cannot be made, MemoryError if data or an answer do not fit into memory.
 
     Args:
         cases: All cases of some operators, of every level.
@@ -149,7 +149,8 @@ def _rests(cases: Sequence[Case]) -> Iterator[Shown]:
 
     A rest is what whole vectors of elements leave. One is to be shown in each version for each
     dtype of what goes in and of what comes out, and in the newest version for each pair of these.
-    Raises WrongCase for a case that contradicts itself.
+    Raises WrongCase for a case that contradicts itself, ValueError for data that cannot be made,
+    and MemoryError if data or an answer do not fit into memory.
     """
     newest = {case.op.name: case.op for case in sorted(cases, key=attrgetter("op"))}
     showing = [case for case in cases if _leaves_a_rest(case) and _shows_a_rest(case)]

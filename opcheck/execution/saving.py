@@ -163,8 +163,8 @@ class Recording:
         The folder has the name of the case or, unless `at_its_opset`, of the case at the task's
         opset; an earlier one is replaced. There is no model if ONNX cannot state the task, or
         DirectML's page leaves open how. Raises BackendUnavailable if a file cannot be written,
-        UsageError if a file of a model's weights has changed, and ValueError or TypeError for what
-        no file can hold: an input, an attribute that ONNX lacks, a graph that is not in its syntax.
+        UsageError if a file of a model's weights has changed, and ValueError for an input that no
+        file can hold.
         """
         task = question.task
         name = folders.folder_name(task.case) if at_its_opset else folders.task_folder_name(task)
@@ -194,8 +194,7 @@ def write_questions(folder: Path, cases: Iterable[Case]) -> int:
     Models that ONNX cannot state, or DirectML's page leaves open, are left out. Raises UsageError
     if `folder` holds anything but questions written before, for a case whose data cannot be made,
     and if a file of a model's weights has changed; Unwritable if the folder cannot be emptied, or a
-    file cannot be written; ValueError or TypeError for what no file can hold: an input, an
-    attribute that ONNX lacks, a graph that is not in its syntax.
+    file cannot be written; ValueError for an input that no file can hold.
     """
     begin(folder, None)
     count = 0

@@ -888,6 +888,9 @@ def by_transposed_rows(of_rows: RowFunction, since: int, input: Array, *, axis: 
     """Mutant of versions 1 and 11: the axes of a row are in the reverse order, last axis first.
 
     of_rows: as in `by_rows`; since: the version.
+
+    Raises InvalidNode for an axis outside [-r, r-1], and in version 1 for one that NEGATIVE_AXIS or
+    AXIS_BEHIND_THE_LAST refuses; for an input of rank 0 too.
     """
     rank = input.ndim
     competing = range(axis % max(1, rank), rank)

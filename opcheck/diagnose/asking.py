@@ -220,10 +220,10 @@ class Inquiry:
             candidate = self._next(failing, others, features)
             if candidate is None:
                 candidate = self._next_other(failing, others)
-            else:
-                self._open.remove(candidate)
             if candidate is None:
                 return
+            if candidate.passing is None:
+                self._open.remove(candidate)
             fails = fails_alike(candidate)
             if fails is None:
                 undecided += 1
@@ -302,8 +302,8 @@ class Inquiry:
         Contenders are conditions, of `features`, under which the `failing` cases may fail and the
         `others` not. The question is one that takes a fact of the likeliest contender away, which
         no answered one did; else the one about which contenders disagree most. Of equal ones, it
-        is that which changes the fewest facts. Without contenders, it is the first that changes a
-        fact not yet changed.
+        is that which changes the fewest facts. Without contenders, it is a passing case with
+        what cured a failing one, else the first that changes a fact not yet changed.
         """
         open_ = [candidate for candidate in self._open if failing >> candidate.base & 1]
         answers = [answer for answer in self.answers if failing >> answer.base & 1]
@@ -329,7 +329,9 @@ class Inquiry:
                     return max(losing, key=fewness)
 
         if not conditions:
-            return next(filter(self._tries_something_new, open_), None)
+            # What cured a failing case says more than what is not known yet.
+            other = self._next_other(failing, others)
+            return other or next(filter(self._tries_something_new, open_), None)
 
         def score(candidate: Candidate) -> tuple[float, int]:
             """Return what is largest for the best question: what it refutes, then few changes."""

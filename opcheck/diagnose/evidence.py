@@ -3,6 +3,8 @@
 Outputs go by their *place*, their number among a node's outputs. Several answers may be *admitted*,
 or none where the model must be refused. A *fault* is a mistake that any operator can have, such as
 to compute in a narrower type.
+
+What asks for an operator raises WrongOperator if the file that declares it is wrong.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 A demand is something that core must show, such as that a mutant, a wrong implementation, is killed.
 Functions here yield pairs of a demand and the ids of the cases, of any level, that show it. A
 *cell* is an operator version on one dtype.
+
+What evaluates a formula raises WrongOperator if the file that declares the operator is wrong.
 """
 
 import math

@@ -20,23 +20,35 @@ from opcheck.grouping import group_by, not_none
 from opcheck.model import WRONG, Diagnosis, Ending, Failure, Header, Record, Run, Verdict
 from opcheck.reading import quoted
 
-_REMARKS = (Verdict.WARN, Verdict.DIFFER, Verdict.UNSUPPORTED)
+_REMARKS = (Verdict.WARN, Verdict.DIFFER, Verdict.UNEXPECTED_PASS, Verdict.UNSUPPORTED)
 UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
 #: Runs that began more hours apart are hardly parts of one; two nightly runs lie further apart.
 MAX_HOURS_APART = 12.0
 
 
-def reds(*, strict: bool = False, require_supported: bool = False) -> frozenset[Verdict]:
+#: The name and the value of a run's option by which a listed failure may pass.
+UNEXPECTED_PASSES, ALLOWED = "unexpected-passes", "allowed"
+
+
+def reds(
+    *, strict: bool = False, require_supported: bool = False, allow_unexpected_passes: bool = False
+) -> frozenset[Verdict]:
     """The verdicts that make a run fail."""
-    asked = {Verdict.WARN: strict, Verdict.UNSUPPORTED: require_supported}
-    return frozenset(
-        [*WRONG, Verdict.UNEXPECTED_PASS, *(verdict for verdict in asked if asked[verdict])]
-    )
+    asked = {
+        Verdict.WARN: strict,
+        Verdict.UNSUPPORTED: require_supported,
+        Verdict.UNEXPECTED_PASS: not allow_unexpected_passes,
+    }
+    return frozenset([*WRONG, *(verdict for verdict in asked if asked[verdict])])
 
 
 def reds_of(header: Header) -> frozenset[Verdict]:
     """The verdicts that made this run fail."""
-    return reds(strict=header.strict, require_supported=header.require_supported)
+    return reds(
+        strict=header.strict,
+        require_supported=header.require_supported,
+        allow_unexpected_passes=header.options.get(UNEXPECTED_PASSES) == ALLOWED,
+    )
 
 
 def is_red(result: Record | model.LiveResult, red: Collection[Verdict]) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 from opcheck import budget, interrupt
-from opcheck.analysis import is_failure, reds_of, status
+from opcheck.analysis import ALLOWED, UNEXPECTED_PASSES, is_failure, reds_of, status
 from opcheck.backends.address import DEFAULT
 from opcheck.backends.connect import of_object
 from opcheck.backends.isolation.cleanup import guarded_folder
@@ -288,6 +288,7 @@ class LiveRun:
             "memory-limit": limits.memory,
             "repeat": str(request.repeat) if request.repeat > 1 else None,
             "require-reproducible": "yes" if request.require_reproducible else None,
+            UNEXPECTED_PASSES: ALLOWED if request.gate.lenient else None,
         }
         graphs = session.graph_limits
         usual = budget.GraphLimits()

@@ -186,10 +186,10 @@ def _scoreboard(site: Site) -> Iterator[str]:
     yield ""
     yield (
         "The next column is the worst beside: a *cell* is a version of an operator with a type of "
-        "the input that its kernels differ by, as in `opcheck support`, and one case that fails, "
-        "however rare, makes it wrong. *Right on what models use*: the share of the nodes of "
-        "[public models](#what-models-use) that are answered rightly, each node alone. The rest is "
-        "wrong, refused, not implemented, or not judged."
+        "the input that its kernels differ by, and one case that fails makes it wrong. *Right on "
+        "what models use*: the share of the nodes of [public models](#what-models-use) that are "
+        "answered rightly, each node alone. The rest is wrong, refused, not implemented, or not "
+        "judged."
     )
     yield ""
     yield from ("### Defects by what they do", "")
@@ -197,11 +197,10 @@ def _scoreboard(site: Site) -> Iterator[str]:
     harms = [[_linked(one), *(_counted(one, which) for which in Harm)] for one in site.rows]
     yield from (*table(head, harms, numbers=len(Harm)), "")
     yield (
-        "*Wrong answers* are also deaths and wrong shapes, all on legal models. In brackets is how "
-        "many rest *on a ruling* of opcheck, since two readers may read the text differently; are "
-        "*documented* by the engine, as unsupported or as its default precision; show only in "
-        "versions *outside its opsets*, as it states them; or are caused *by an erratum of ONNX* "
-        "itself. A defect may have several of these."
+        "*Wrong answers* are also deaths and wrong shapes on legal models. In brackets is how many "
+        "rest *on a ruling*, since two readers may read the text differently; are *documented* by "
+        "the engine, as unsupported or its default precision; show only in versions *outside its "
+        "opsets*; or are caused *by an erratum of ONNX*. One may be several."
     )
     yield ""
     verdicts = ("right", "warned", "wrong", "refused or raised", "died or unstable", "unsupported")
@@ -209,7 +208,7 @@ def _scoreboard(site: Site) -> Iterator[str]:
     yield (
         "*Warned*: wrong where the text decides but a sound backend may differ, such as 16-bit "
         "tensors computed in 16-bit arithmetic, or an invalid model with an obvious answer. "
-        "*Wrong* includes invalid models that are accepted."
+        "*Wrong* includes accepted invalid models."
     )
     yield ""
 
@@ -398,7 +397,7 @@ def _environment(runs: Sequence[Published]) -> Iterator[str]:
         "opcheck, and writes these pages; `--page` only writes the pages. What the pages need of "
         "the runs is in [results](results). Whole runs are files of each release, and "
         "`opcheck report onnxruntime.jsonl.gz` shows one; `--take DIR` makes the pages of those in "
-        "a folder. The ledgers of what is known are in [opcheck/ledgers](../opcheck/ledgers)."
+        "a folder. [Ledgers](../opcheck/ledgers) list what is known."
     )
     yield ""
     names = sorted({one["processor"] for run in runs for one in run.by_hand})

@@ -136,8 +136,8 @@ def _takes_what_a_schema_has(function: Function, operators: list[Operator]) -> b
     """Return True if the parameters are those of a schema.
 
     Before them a function may take what it is built from, and among its keywords the version and
-    the options that its decorator `formula_builder` names. It may leave out attributes that change
-    nothing, or take them to refuse values that the text says nothing of.
+    the options that its decorator `formulas_of_versions` names. It may leave out attributes that
+    change nothing, or take them to refuse values that the text says nothing of.
     """
     names = [name.strip("_").lower() for name in parameters(function.node)]
     own_keywords = {OUTPUTS, USED, "since", *_texts_in_decorators(function.node)}

@@ -87,7 +87,8 @@ def same_padding_of_the_undilated_kernel(node: Node) -> Outputs:
     "microsoft/onnxruntime#26708",
     ops="AveragePool",
     right=Names(
-        mistakes=("count_include_pad_ignored",), terms=("`count_include_pad` *", "`pads` *")
+        mistakes=("count_include_pad_ignored", "counted_pads_ends_ignored"),
+        terms=("`count_include_pad` *", "`pads` *"),
     ),
 )
 def average_without_the_padding_at_the_end(node: Node) -> Outputs:

@@ -44,7 +44,7 @@ def argmax_takes_the_first(node: Node) -> Outputs:
 @drawn(
     ops="AveragePool",
     right=Names(
-        mistakes=("pads_beginnings_for_both", "pads_ends_ignored"),
+        mistakes=("*pads_beginnings_for_both", "pads_ends_ignored"),
         terms=("`pads` differ at the ends of an axis", "`count_include_pad` *"),
     ),
     partly=Names(mistakes=("count_include_pad_ignored",), terms=("`pads` *",)),
@@ -533,7 +533,7 @@ def slice_starts_before_the_data(node: Node) -> Outputs:
     ops="NonMaxSuppression",
     right=Names(
         mistakes=("input_max_output_boxes_per_class_ignored", "*boxes_per_class_100*"),
-        terms=("input 2 is left out",),
+        terms=("input 2 is left out", "input max_output_boxes_per_class is 0"),
     ),
 )
 def suppression_of_a_hundred_boxes(node: Node) -> Outputs:

@@ -95,6 +95,7 @@ class RunFields(validation.Fields):
     require_supported: bool | None = None
     require_reproducible: bool | None = None
     known: Annotated[list[str], Field(min_length=1)] | None = None
+    allow_unexpected_passes: bool | None = None
     explain: Literal["short", "full"] | None = None
 
 

@@ -20,7 +20,14 @@ from opcheck.cli.files import OutputCommand
 #: Keys whose option's parameter has another name.
 _PARAMETERS = {"backend": "addresses"}
 #: Keys that change what is red, and that a gate has to state itself.
-_NOT_IN_CI = ("level", "strict", "require_supported", "require_reproducible", "known")
+_NOT_IN_CI = (
+    "level",
+    "strict",
+    "require_supported",
+    "require_reproducible",
+    "known",
+    "allow_unexpected_passes",
+)
 #: Where a context keeps the defaults that are stated, and the name of their file.
 _STATED = f"{__name__}.stated"
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from opcheck.cli.output import CaseFilter, JsonOutput, Ledgers, PrettyOutput
     from opcheck.model import Case, Ending, Header, Record, Run
     from opcheck.session import Session
+    from opcheck.suite import Selection
 
 #: Names of standard error, to which a report may go.
 _STANDARD_ERROR = ("/dev/stderr", "/dev/fd/2")
@@ -86,6 +87,7 @@ class RunOptions:
     known: tuple[Path, ...]
     update_known: Path | None
     prune_known: bool
+    allow_unexpected_passes: bool
     explain: str
     save_outputs: Path | None
     reports: tuple[ReportTarget, ...]
@@ -196,6 +198,12 @@ _ledger_options = options.compose(
         is_flag=True,
         help="With --update-known: remove entries that no longer fail, or match no case.",
     ),
+    click.option(
+        "--allow-unexpected-passes",
+        is_flag=True,
+        help="Count a case that --known lists and that passes as green, as pytest does without"
+        " xfail_strict.",
+    ),
 )
 _output_options = options.compose(
     click.option(
@@ -296,7 +304,12 @@ def run(given: RunOptions) -> NoReturn:
         earlier=earlier,
         shard=given.shard,
     )
-    ledgers = Ledgers(known=given.known, updated=given.update_known, prune=given.prune_known)
+    ledgers = Ledgers(
+        known=given.known,
+        updated=given.update_known,
+        prune=given.prune_known,
+        lenient=given.allow_unexpected_passes,
+    )
     # All errors of files come before anything starts.
     _check_run_options(given)
     note_defaults()
@@ -349,6 +362,7 @@ def _judge_and_report(
     """Judge the cases, print and write the results; return how the run ended."""
     from opcheck.cli.output import Reports, judge_and_show
     from opcheck.session import LiveRun, Request
+    from opcheck.suite.select import HUGE
 
     # Backends start while the ledgers and the cases are read.
     selection = given.cases.selection
@@ -375,7 +389,8 @@ def _judge_and_report(
         require_reproducible=given.require_reproducible,
         explain_fully=given.explain == "full",
     )
-    facts, ledger_backend = ledgers.check(session.infos, all_cases)
+    is_whole = not given.cases.paths and selection.level != HUGE
+    facts, ledger_backend = ledgers.check(session.infos, all_cases, whole=is_whole)
     run = LiveRun(session, request)
     if given.save_outputs:
         from opcheck.execution.saving import Recording
@@ -403,22 +418,21 @@ def _selected_cases(
 ) -> "tuple[tuple[Case, ...], tuple[Case, ...], str]":
     """Return all cases that were read, those that are selected, and a description of these.
 
-    A ledger of the user's own is checked against all cases there are, and so is a stored run.
+    A ledger of the user's own is checked against all cases of its operators, and a stored run
+    against all there are.
     """
     from opcheck.suite import choose, load_all
-    from opcheck.suite.select import EVERYTHING
 
     selection = given.cases.selection
     # Files, operators and cases that are named are meant, whatever a profile says.
     is_named = given.cases.paths or selection.ops or selection.ids
     scope = None if is_named else options.scope_of(given.backends.addresses)
     needed = selection if scope is None else replace(selection, ops=scope.operators)
-    needs_all_cases = bool(ledgers.gate.ledgers or given.update_known or given.last_failed)
     interrupt.safe_place()
     all_cases = load_all(
         given.cases.paths,
         given.model.dims,
-        selection=EVERYTHING if needs_all_cases else needed,
+        selection=_to_read(given, ledgers, needed),
         inputs=given.model.inputs,
     )
     options.note_hidden_files(given.cases.paths)
@@ -430,6 +444,22 @@ def _selected_cases(
         description += f", scope of {', '.join(given.backends.addresses)}"
     interrupt.safe_place()
     return all_cases, cases, description
+
+
+def _to_read(given: RunOptions, ledgers: "Ledgers", needed: "Selection") -> "Selection":
+    """Return which shipped cases are read: those `needed`, or more for ledgers and a stored run.
+
+    Cases of each level are read of the operators that are needed or that a ledger names.
+    """
+    from opcheck.suite.select import EVERYTHING
+
+    if given.last_failed:
+        return EVERYTHING
+    if not (ledgers.gate.ledgers or given.update_known):
+        return needed
+    if not needed.operators:
+        return EVERYTHING
+    return replace(EVERYTHING, ops=(*needed.operators, *sorted(ledgers.gate.operators)))
 
 
 def _output_of(given: RunOptions, header: "Header") -> "JsonOutput | PrettyOutput":

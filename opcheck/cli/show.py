@@ -12,7 +12,12 @@ from opcheck.cli.options import chosen_cases
 from opcheck.errors import UsageError, few
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console
+
     from opcheck.model import Case
+    from opcheck.model.shown import ShownCase
 
 #: The most cases that a pattern may mean.
 _MOST = 20
@@ -50,8 +55,13 @@ def command(given: ShowOptions) -> None:
     show_cases(given)
 
 
-def show_cases(given: ShowOptions) -> None:
-    """Print the cases that are meant; raise UsageError for none, or for too many."""
+def show_cases(
+    given: ShowOptions, show_more: "Callable[[Console, ShownCase], None] | None" = None
+) -> None:
+    """Print the cases that are meant, each with what `show_more` prints of it.
+
+    Raises UsageError for none, or for too many, and what `show_more` raises.
+    """
     from opcheck.execution.show import shown
     from opcheck.report import shown as report
     from opcheck.suite import Selection, load, select
@@ -71,6 +81,9 @@ def show_cases(given: ShowOptions) -> None:
     for number, case in enumerate(cases):
         if number:
             console.print()
-        report.show(console, shown(case), written_case(case.source), full=given.full)
+        answered = shown(case)
+        report.show(console, answered, written_case(case.source), full=given.full)
+        if show_more:
+            show_more(console, answered)
     if len(cases) > 1:
         note(f"{len(cases)} cases")

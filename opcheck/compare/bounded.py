@@ -218,8 +218,9 @@ def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tu
 def _note(findings: Findings, want: Want, got: Array, by_element: ByElement, dtype: DType) -> None:
     """Add the elements of an output, judged by one tier of its bound, to its `findings`, in place.
 
-    These get the wrong elements and the number of unjudged ones, and unless their `steps` is None,
-    the largest ULP distance. `got`, in the shape of the values, is in native byte order.
+    Those with a share above 1 are wrong: they have more than the allowed error. The number of
+    unjudged ones is added, and unless `findings.steps` is None, the largest ULP distance, which is
+    UNORDERED between NaN and a number. `got`, in the shape of the values, is in native byte order.
     """
     y = want.values
 
@@ -814,12 +815,13 @@ def scatter(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None) 
     """Return the root mean square of each error over its expected deviation.
 
     That is about 1 for the expected arithmetic, in any order, and hundreds for anything narrower; 1
-    if the rounding to the output's dtype explains it alone. Of a model's output it is at least a
-    tenth of the worst element's, and infinite if it lost a number. Of several sound formulations
-    the nearest counts.
+    if the rounding to the output's dtype explains it alone and there is no `cut`. Of a model's
+    output it is at least a tenth of the worst element's, and infinite if it lost a number. Of
+    several sound formulations the nearest counts.
 
-    None for fewer than 100 elements that count, of a whole model for none, and without a theory of
-    the errors. Whether the data are random, as the theory assumes, is the caller's to know. `cut`
+    Elements count that are finite, well above what may be flushed, and expected to deviate. None
+    for fewer than 100 of them, of a whole model for none, and without a theory of the errors.
+    Whether the data are random, as the theory assumes, is the caller's to know. `cut`
     is the unit roundoff of numbers to which inputs were rounded, 0 for none; `part` masks the
     elements that count, None for all. `want` has a bound. A formulation that raises NotSupported is
     left out; other errors of a formula are raised.
@@ -851,7 +853,7 @@ def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None
         counts = np.isfinite(error) & (np.abs(y) > _TIMES_FLOOR * floor)
         if part is not None:
             counts &= part
-        if not counts.any():
+        if np.count_nonzero(counts) < _ENOUGH:
             return
         # If the last rounding alone explains it, the deviation need not be computed.
         last = half_ulp(y[counts], bound.dtype) / np.sqrt(3)

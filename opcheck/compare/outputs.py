@@ -5,7 +5,8 @@ operator's error bound, whose words are explained there. A `Want` is what is exp
 its `others` are the same by other readings of what the text leaves open. A `Comparison` is the
 result: it has a `problem`, such as "values" or "precision" (right in a poorer arithmetic), or None.
 A *share* is an element's error as a part of the allowed one. A formula raises NotSupported where
-to compute its bound would take too much.
+to compute its bound would take too much. What asks for an operator raises WrongOperator if the file
+that declares it is wrong.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence

@@ -3,7 +3,8 @@
 An *outcome* is what a backend did: outputs, an exception, a crash. What a text *admits* are answers
 and, of an invalid model, refusals; a refusal is right if the backend accepts the *legal twin*, the
 same model made valid. Under the rule `should`, what would be a failure is a warning. Where no right
-answer is known, backends are compared with each other.
+answer is known, backends are compared with each other. What asks for an operator raises
+WrongOperator if the file that declares it is wrong.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -379,6 +380,10 @@ def _judge_refusal(
     backend declined it. A twin whose verdict needs no expected answer, such as one that crashes or
     is unstable, lends it that verdict. The twin's values are not judged, and nothing of it if the
     first refusal has no `wants`. Under the rule `should`, an error or a failure is a warning.
+
+    Raises ValueError for values wanted of the twin that their dtype cannot hold. A bound of the
+    twin that is computed for the first time raises what the operator's formula raises, such as
+    NotSupported beyond a budget.
     """
     if not refusals:
         message = f"raised on a legal model: {raised}"

@@ -1,7 +1,7 @@
 """Which cases to ask a backend again with one property changed, to tell possible causes apart.
 
 What is asked follows from cases and results alone; a function of the caller's asks it. First comes
-what may refute the likeliest condition, then what conditions disagree about. If only one or two
+what may refute the likeliest condition, then what conditions disagree about. If fewer than six
 questions fail, other cases that pass are asked with the property whose change cured these.
 
 A *flip* is a case with one property changed; its *base* is the failing case that it is made of.
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from opcheck.diagnose.flips import Flip, flips
-from opcheck.diagnose.rules import FEWEST, CaseFacts, Condition, Feature, Terms, contenders
+from opcheck.diagnose.rules import CaseFacts, Condition, Feature, Terms, contenders
 from opcheck.diagnose.transplants import transplanted
 from opcheck.model import LOSSES, Case, Failure, Given, LiveResult, TensorSpec
 
@@ -38,8 +38,12 @@ _NOT_ASKED: tuple[Failure | None, ...] = (
 )
 #: So many of the smallest failing cases are compared to choose two to ask again.
 _COMPARED = 100
-#: So many passing cases, those most like a failing one, get the property that may be its cause.
-_TRANSPLANTS = 4
+#: So many different questions that fail need no others to confirm their cause.
+_ENOUGH = 6
+#: So many passing cases, those most like a failing one, get the property that may be its cause,
+#: until so many answers are decided.
+_TRANSPLANTS = 12
+_DECIDED = 4
 #: The most answers that are shown for a cause, of each kind.
 _SHOWN = 2
 
@@ -58,15 +62,20 @@ class AskedAgain(NamedTuple):
     """The answer to a failing case asked again with one property changed.
 
     `base` and `case` are the numbers of the failing case and of the changed one, `fails` is True if
-    it fails in the same way, and False if it passes. `is_other` is True if the changed case is
-    another one, which passes, with the property of the failing one whose change cured that.
+    it fails in the same way, and False if it passes. `passing` is None, or the number of a passing
+    case of which the changed one is made, with the property whose change cured the failing one.
     """
 
     text: str
     base: int
     case: int
     fails: bool
-    is_other: bool = False
+    passing: int | None = None
+
+    @property
+    def is_other(self) -> bool:
+        """True if the changed case is made of one that passes."""
+        return self.passing is not None
 
     def cures(self, bases: int) -> bool:
         """Return True if a failing case of `bases`, which are bits, passes with its change."""
@@ -87,13 +96,14 @@ class Candidate:
         flip: The changed case, and the change in words.
         base: The number of the failing case.
         number: That of the changed one.
-        is_other: The changed case is a passing one, with a property of the failing one.
+        passing: The number of the passing case that gets a property of the failing one, if the
+            changed case is made of that.
     """
 
     flip: Flip
     base: int
     number: int
-    is_other: bool = False
+    passing: int | None = None
 
 
 #: Returns True if a changed case fails as the failing one does, False if it passes, None otherwise.
@@ -116,6 +126,8 @@ class Inquiry:
         self._open: list[Candidate] = []
         #: Passing cases with the property of a failing one, by the answers that cured it.
         self._others: dict[AskedAgain, list[Candidate]] = {}
+        #: How many answers there were before those, by the same.
+        self._before: dict[AskedAgain, int] = {}
         #: The decided answers, in the order of asking.
         self.answers: list[AskedAgain] = []
 
@@ -165,6 +177,26 @@ class Inquiry:
             if any(_loses(feature, answer.base, answer.case) for answer in cures)
         ]
 
+    def proven(self, bases: int) -> list[Feature]:
+        """Return the features whose loss cures a failing case, and that make a passing one fail.
+
+        All failing cases of `bases`, which are bits, have them, and all changed ones that fail.
+        """
+        failing = bases | self.failing(bases)
+        cures = [answer for answer in self.answers if answer.cures(bases)]
+        broken = [
+            (answer.case, answer.passing)
+            for answer in self.answers
+            if answer.fails and answer.passing is not None and bases >> answer.base & 1
+        ]
+        return [
+            feature
+            for feature in self._facts.features
+            if not failing & ~feature.holds
+            and any(_loses(feature, cure.base, cure.case) for cure in cures)
+            and any(_loses(feature, case, passing) for case, passing in broken)
+        ]
+
     def ask(self, failing: int, others: int, most: int, fails_alike: FailsAlike) -> None:
         """Ask what tells possible causes of `failing` cases apart.
 
@@ -188,17 +220,17 @@ class Inquiry:
             candidate = self._next(failing, others, features)
             if candidate is None:
                 candidate = self._next_other(failing, others)
-            else:
-                self._open.remove(candidate)
             if candidate is None:
                 return
+            if candidate.passing is None:
+                self._open.remove(candidate)
             fails = fails_alike(candidate)
             if fails is None:
                 undecided += 1
                 continue
             asked += 1
             text, base, number = candidate.flip.text, candidate.base, candidate.number
-            self.answers.append(AskedAgain(text, base, number, fails, candidate.is_other))
+            self.answers.append(AskedAgain(text, base, number, fails, candidate.passing))
 
     def _open_questions(self, failing: int) -> None:
         """Add the changed cases of two of the `failing` ones to those that may be asked.
@@ -225,17 +257,18 @@ class Inquiry:
     def _next_other(self, failing: int, others: int) -> Candidate | None:
         """Return a passing case to ask with the property whose change cured a failing one.
 
-        None if three different questions fail, if no change cured one, or if there are no more.
+        None if six different questions fail, if no change cured one, or if there are no more.
         """
         facts = self._facts
-        if len({facts.questions[n] for n in range(len(self._own)) if failing >> n & 1}) >= FEWEST:
+        if len({facts.questions[n] for n in range(len(self._own)) if failing >> n & 1}) >= _ENOUGH:
             return None
         for answer in self.answers:
             if not answer.cures(failing):
                 continue
             if answer not in self._others:
                 self._others[answer] = self._transplants(answer, others)
-            if self._others[answer]:
+                self._before[answer] = len(self.answers)
+            if self._others[answer] and len(self.answers) < self._before[answer] + _DECIDED:
                 return self._others[answer].pop(0)
         return None
 
@@ -250,17 +283,17 @@ class Inquiry:
         passing = [n for n in range(len(self._own)) if others >> n & 1]
         passing.sort(key=lambda n: _difference(facts.features, cure.base, n))
         known = {_contents(case) for case in self._own}
-        changed: dict[tuple[object, ...], Flip] = {}
+        changed: dict[tuple[object, ...], tuple[int, Flip]] = {}
         for number in passing:
             flip = transplanted(failing, cured, facts.cases[number])
             if flip is not None and _contents(flip.case) not in known:
-                changed.setdefault((flip.case.name, flip.case.row), flip)
+                changed.setdefault((flip.case.name, flip.case.row), (number, flip))
             if len(changed) == _TRANSPLANTS:
                 break
-        numbers = facts.add([flip.case for flip in changed.values()])
+        numbers = facts.add([flip.case for _, flip in changed.values()])
         return [
-            Candidate(flip, cure.base, number, is_other=True)
-            for flip, number in zip(changed.values(), numbers, strict=True)
+            Candidate(flip, cure.base, number, origin)
+            for (origin, flip), number in zip(changed.values(), numbers, strict=True)
         ]
 
     def _next(self, failing: int, others: int, features: Sequence[Feature]) -> Candidate | None:
@@ -269,8 +302,8 @@ class Inquiry:
         Contenders are conditions, of `features`, under which the `failing` cases may fail and the
         `others` not. The question is one that takes a fact of the likeliest contender away, which
         no answered one did; else the one about which contenders disagree most. Of equal ones, it
-        is that which changes the fewest facts. Without contenders, it is the first that changes a
-        fact not yet changed.
+        is that which changes the fewest facts. Without contenders, it is a passing case with
+        what cured a failing one, else the first that changes a fact not yet changed.
         """
         open_ = [candidate for candidate in self._open if failing >> candidate.base & 1]
         answers = [answer for answer in self.answers if failing >> answer.base & 1]
@@ -296,7 +329,9 @@ class Inquiry:
                     return max(losing, key=fewness)
 
         if not conditions:
-            return next(filter(self._tries_something_new, open_), None)
+            # What cured a failing case says more than what is not known yet.
+            other = self._next_other(failing, others)
+            return other or next(filter(self._tries_something_new, open_), None)
 
         def score(candidate: Candidate) -> tuple[float, int]:
             """Return what is largest for the best question: what it refutes, then few changes."""

@@ -9,7 +9,7 @@ message. Those *left* of it have no cause yet. A cause that is *chosen* for a ca
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -66,6 +66,10 @@ _SHOWN = 60
 _SHOWN_EXCEPTION = 160
 #: So many exact conditions may share the failures of a kind, each with less than half of them.
 _MOST_CONDITIONS = 3
+#: The mutant whose answer is the input.
+_INPUT = "input_unchanged"
+#: Mutants whose values any mistake may have; where they are given says more.
+_SHOW_LITTLE = frozenset({"zeros", "nan_everywhere"})
 #: A mutant that explains so many questions is no chance.
 _ENOUGH = 6
 #: A mutant that answers fewer questions than FEWEST must explain one in so many of those that fail.
@@ -354,12 +358,15 @@ class _OperatorFailures:
             self._cover(group, standing, with_rules=False)
             self._choose_mutants_where_legal(group, standing)
             self._choose_one_property_for_all(group, beside_mutants=False)
-            for alike in self._with_one_exception(group):
-                self._choose_mutants_under_conditions(alike)
+            # An exception has no values: what refuses under a condition is the condition.
+            if group[0].record.failure != "raised":
+                self._choose_mutants_under_conditions(group)
             self._choose_one_property_for_all(group, beside_mutants=True)
         # 5. Rules, for one message before those for several.
         for group in (*by_message.values(), *by_failure.values()):
             self._cover(group, standing, with_rules=True)
+        for group in by_failure.values():
+            self._choose_proven_property(group)
         # 6. Mutants for refusals that only other kernels contradict.
         for result in self._without_cause(self.failing):
             self.uncontradicted[result.case.id] = self._uncontradicted(result, everywhere=False)
@@ -537,16 +544,6 @@ class _OperatorFailures:
             self.fitting[result.case.id].update(fits)
             self.uncontradicted[result.case.id] = self._uncontradicted(result)
 
-    def _with_one_exception(
-        self, group: Sequence[DiagnosedResult]
-    ) -> Iterator[list[DiagnosedResult]]:
-        """Yield parts of a group of one kind: exceptions with equal messages, or all others."""
-        by_exception: dict[str, list[DiagnosedResult]] = defaultdict(list)
-        for result in group:
-            is_raised = result.record.failure == "raised"
-            by_exception[result.message if is_raised else ""].append(result)
-        yield from by_exception.values()
-
     def _choose_one_property_for_all(
         self, group: Sequence[DiagnosedResult], *, beside_mutants: bool
     ) -> None:
@@ -556,16 +553,17 @@ class _OperatorFailures:
         which no other case meets, is chosen if it has no limit on a size and mutants fit less than
         half of these. If none is exact for all of them, it is a property of all that few others
         have. Nothing is chosen if a mutant fits all of them, unless `beside_mutants`: then passes
-        contradict it, under each condition. Nor is it for fewer than three, for accepted invalid
-        models, and if no other case is known. The group is not empty, and all of it fails in one
-        way.
+        contradict it, under each condition, and it is named with the property if its values show
+        anything. Nor is it for fewer than three, for accepted invalid models, and if no other case
+        is known. The group is not empty, and all of it fails in one way.
         """
         left = self._without_cause(group)
         is_accepted = group[0].record.failure == "accepted"
         if is_accepted or len(left) < FEWEST or not self._others(left, group):
             return
         fitting = [{*self.fitting[result.case.id]} for result in left]
-        if set.intersection(*fitting) and not beside_mutants:
+        of_all = set.intersection(*fitting)
+        if of_all and not beside_mutants:
             return
         self._ask_about(left, group)
         exact = self._condition(left, self._others(left, group), group)
@@ -578,8 +576,29 @@ class _OperatorFailures:
         else:
             return
         if condition:
-            way = self._way(left, self._shared_message(group))
-            self._choose(self._diagnosis(None, f"{way}{_where(condition)}", condition), left)
+            self._choose(self._of_property(condition, left, group, of_all), left)
+
+    def _of_property(
+        self,
+        condition: Condition,
+        left: Sequence[DiagnosedResult],
+        group: Sequence[DiagnosedResult],
+        of_all: Set[str],
+    ) -> Diagnosis:
+        """Return the diagnosis of a property of all failures left of a group.
+
+        It has the first of the mutants that fit all of them, whose names are `of_all`, unless
+        their values show little.
+        """
+        fitting = self.fitting[left[0].case.id]
+        # That the input came out says more than which step would have made it something else.
+        names = [name for name in (_INPUT, *fitting) if name in of_all - _SHOW_LITTLE]
+        telling = next(iter(names), None)
+        if telling:
+            text = f"{as_diagnosis(fitting[telling]).text},{_where(condition)}"
+        else:
+            text = f"{self._way(left, self._shared_message(group))}{_where(condition)}"
+        return self._diagnosis(telling, text, condition)
 
     def _property_of_all(
         self, left: Sequence[DiagnosedResult], group: Sequence[DiagnosedResult]
@@ -637,9 +656,10 @@ class _OperatorFailures:
         For each mutant that fits failures without a cause, the most frequent first, a condition is
         sought that at least three of them meet, and no pass that contradicts the mutant. Those that
         meet it get the mutant as their cause, in `self.chosen`. If no pass contradicts it, all of
-        three or more do. A mutant must not have given empty answers alone. A derived one must fit
-        three different questions, others as many or a quarter of those without a cause. Without
-        time, these failures are noted in `suspects.untried`, and nothing more is chosen.
+        three or more do. Without a condition, few passes may contradict it: see `_are_exceptions`.
+        A mutant must not have given empty answers alone. A derived one must fit three different
+        questions, others as many or a quarter of those without a cause. Without time, these
+        failures are noted in `suspects.untried`, and nothing more is chosen.
         """
         by_mutant: dict[str, list[DiagnosedResult]] = defaultdict(list)
         without_cause = self._without_cause(group)
@@ -668,14 +688,78 @@ class _OperatorFailures:
             except NoTimeLeft:
                 self.suspects.untried.update(result.case.id for result in results)
                 return
-            condition = self._condition_of_mutant(results, contradicting)
-            if condition:
-                text = as_diagnosis(mutant).text
-                # Without a condition, all of its kind failed alike.
-                if condition.text:
-                    text += f", where {condition.text}"
-                diagnosis = Diagnosis(name, text, condition.counts)
-                self._choose_mutant(diagnosis, self._under(condition, results))
+            self._choose_under_condition(mutant, results, contradicting, group)
+
+    def _choose_under_condition(
+        self,
+        mutant: Mutant,
+        results: Sequence[DiagnosedResult],
+        contradicting: Sequence[Case],
+        group: Sequence[DiagnosedResult],
+    ) -> None:
+        """Choose a mutant for those of the results that it explains that meet a condition.
+
+        No pass that contradicts it meets the condition. If there is none, the mutant is chosen for
+        all of the results if few passes contradict it, and else for none.
+        """
+        condition = self._condition_of_mutant(results, contradicting)
+        text = as_diagnosis(mutant).text
+        if condition:
+            # Without a condition, all of its kind failed alike.
+            if condition.text:
+                text += f", where {condition.text}"
+            diagnosis = Diagnosis(mutant.name, text, condition.counts)
+            self._choose_mutant(diagnosis, self._under(condition, results))
+        elif self._are_exceptions(contradicting, results):
+            counts = self._counts_with_exceptions(contradicting, results, group)
+            self._choose_mutant(Diagnosis(mutant.name, text, counts), results)
+
+    def _are_exceptions(
+        self, contradicting: Iterable[Case], explained: Sequence[DiagnosedResult]
+    ) -> bool:
+        """Return True if passes that contradict a mutant are of few questions.
+
+        They are less than half of those that it explains, which are at least three.
+        """
+        numbers = {self.facts.questions[self.facts.number(case)] for case in contradicting}
+        questions = len(self._questions_of(explained))
+        return questions >= FEWEST and 2 * len(numbers) < questions
+
+    def _counts_with_exceptions(
+        self,
+        contradicting: Sequence[Case],
+        explained: Sequence[DiagnosedResult],
+        group: Sequence[DiagnosedResult],
+    ) -> tuple[int, int, int, int]:
+        """Return the counts of a diagnosis of a mutant that `contradicting` passes contradict.
+
+        They are what it explains, that with these passes, the other failures of the group, and
+        those with the other passes.
+        """
+        others = self._others(explained, group).bit_count() - len(contradicting)
+        rest = len(group) - len(explained)
+        return len(explained), len(explained) + len(contradicting), rest, rest + max(0, others)
+
+    def _choose_proven_property(self, group: Sequence[DiagnosedResult]) -> None:
+        """Choose the property without which no failure of a kind without a cause comes, if asked.
+
+        Its change cures a failing case and breaks a passing one. Of several, it is that of the
+        fewest passes, and not a limit on a size; passes may have it. The group is not empty.
+        """
+        left = self._without_cause(group)
+        bases = self.facts.bits(result.subject for result in left)
+        others = self._others(left, group)
+        proven = [one for one in self.inquiry.proven(bases) if one.rank < LIMIT]
+        if not proven:
+            return
+        feature = min(proven, key=lambda one: ((one.holds & others).bit_count(), one.rank))
+        own = others & ~self.inquiry.asked
+        such = len(left) + (feature.holds & own).bit_count()
+        counts = (len(left), such, 0, (own & ~feature.holds).bit_count())
+        way = self._way(left, self._shared_message(group)).removesuffix(",")
+        condition = Condition(feature.text, feature.holds, counts, feature.holds, feature.rank)
+        text = f"{way} only{_where(condition)}"
+        self._choose(self._diagnosis(None, text, condition), left)
 
     def _shows_too_little(
         self,
@@ -914,7 +998,8 @@ class _OperatorFailures:
         def fails_alike(candidate: Candidate) -> bool | None:
             """Return True if the changed case fails as the one it comes from, False if it passes.
 
-            None if it comes out otherwise.
+            None if it comes out otherwise. Raises NoTimeLeft, KeyboardInterrupt and what `ask`
+            raises.
             """
             return self._fails_alike(by_number[candidate.base], candidate.flip.case)
 
@@ -928,7 +1013,7 @@ class _OperatorFailures:
         An exception has no values, so that each mutant that refuses these cases fits it. After new
         answers, `uncontradicted` is found anew for those of the group without a cause. Nothing is
         done without new answers, for want of time too, or for a group that fails otherwise. The
-        group is not empty.
+        group is not empty. Raises KeyboardInterrupt and what `ask` raises.
         """
         left = self._without_cause(group)
         may_be_refused = [result for result in left if self.uncontradicted[result.case.id]]

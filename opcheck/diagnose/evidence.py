@@ -3,6 +3,8 @@
 Outputs go by their *place*, their number among a node's outputs. Several answers may be *admitted*,
 or none where the model must be refused. A *fault* is a mistake that any operator can have, such as
 to compute in a narrower type.
+
+What asks for an operator raises WrongOperator if the file that declares it is wrong.
 """
 
 from __future__ import annotations
@@ -116,7 +118,10 @@ class Evidence:
         return any(self._is_as_wanted(want, output) for want in self._wants(place))
 
     def _is_as_wanted(self, want: Want, output: Output) -> bool:
-        """Return True if an output, or each tensor of a sequence, has no problem next to `want`."""
+        """Return True if an output, or each tensor of a sequence, has no problem next to `want`.
+
+        A bound that is computed for the first time raises what the operator's formula raises.
+        """
         comparisons = compare_outputs([want], [output], self.tolerance)
         return all(comparison.problem is None for comparison in comparisons)
 

@@ -15,7 +15,7 @@ import numpy as np
 from opcheck import opset
 from opcheck.grouping import not_none
 from opcheck.model import GRAPH, Array, Case, Computed
-from opcheck.model.case import AttrValue, FromFile, Given, Put, TensorSpec
+from opcheck.model.case import AttrValue, Fill, FromFile, Given, Put, TensorSpec
 
 #: So many values of an attribute, seen in other cases, are tried.
 _SEEN = 3
@@ -52,7 +52,8 @@ def flips(case: Case, others: Sequence[Case]) -> Iterator[Flip]:
     `others` are cases of the same operator, whose attributes and inputs are tried. A changed case
     is computed by the engine, without a tolerance; its id is that of the case, "~" and a number.
     Nothing is yielded for an invalid model, a whole one or one from a file, for inputs beyond
-    1 MiB, and where a backend states the answer.
+    1 MiB, and where a backend states the answer. Raises KeyError for an operator or version without
+    a schema.
     """
     if not may_be_changed(case):
         return
@@ -62,6 +63,7 @@ def flips(case: Case, others: Sequence[Case]) -> Iterator[Flip]:
         _of_optional_inputs(case, alike),
         _of_kernels(case),
         _of_constants(case),
+        _of_single_numbers(case, alike),
         _of_values(case),
         _of_lengths(case),
     )
@@ -240,7 +242,7 @@ def _of_kernels(case: Case) -> Iterator[_Change]:
     for size in _KERNELS:
         other: TensorSpec | None = weights
         for axis in axes:
-            other = other and _with_length(other, axis, size)
+            other = other and with_length(other, axis, size)
         if other is None or other.shape == weights.shape:
             continue
         fields = _with_input(case, 1, other)
@@ -267,19 +269,57 @@ def _of_constants(case: Case) -> Iterator[_Change]:
             yield f"with input {spec.name} {how}", _with_input(case, place, other)
 
 
-def _of_values(case: Case) -> Iterator[_Change]:
-    """Yield changes of the values of one input that a case writes out.
+def _of_single_numbers(case: Case, alike: Sequence[Case]) -> Iterator[_Change]:
+    """Yield changes of an input that is one number to others that cases of `alike` have there."""
+    for place, spec in enumerate(case.inputs):
+        value = single_number(spec)
+        if value is None:
+            continue
+        inputs = chain.from_iterable(other.inputs for other in alike)
+        seen = (single_number(it) for it in inputs if it.name == spec.name)
+        counts = Counter(number for number in seen if number not in (None, value))
+        for number, _ in counts.most_common(_SEEN):
+            content = Given(np.full(spec.shape, number, spec.dtype.numpy))
+            yield (
+                f"with input {spec.name} {number}",
+                _with_input(case, place, replace(spec, content=content)),
+            )
 
-    Integers are all equal, or those below 0 are replaced; floats have no NaN, or no infinity. What
-    the case puts at single places is left out then.
+
+def single_number(spec: TensorSpec) -> int | float | None:
+    """Return the value of an input that is one number, written out; None for others."""
+    is_number = spec.dtype.kind in ("float", "int") and math.prod(spec.shape) == 1
+    if not is_number or not isinstance(spec.content, Given) or spec.put:
+        return None
+    number: int | float = spec.content.values.reshape(-1)[:1].tolist()[0]
+    return number if math.isfinite(number) else None
+
+
+def _of_values(case: Case) -> Iterator[_Change]:
+    """Yield changes of the values of one input that a case writes out, or draws from a range.
+
+    Integers are all equal, or those below 0 are replaced; floats have no NaN, no infinity, or
+    nothing below 0. What the case puts at single places is left out then.
     """
     for place, spec in enumerate(case.inputs):
+        if isinstance(spec.content, Fill):
+            for content in _of_no_negatives(spec.content):
+                changed = replace(spec, content=content, put=())
+                yield f"without negative values in {spec.name}", _with_input(case, place, changed)
         if not isinstance(spec.content, Given):
             continue
         values = spec.content.values
         for text, other in _other_content(spec, values):
             changed = replace(spec, content=Given(other), put=())
             yield f"{text} in {spec.name}", _with_input(case, place, changed)
+
+
+def _of_no_negatives(fill: Fill) -> Iterator[Fill]:
+    """Yield the rule of numbers drawn from a range that begins at 0, and not below."""
+    if fill.kind in ("integers", "uniform"):
+        low, high = fill.args
+        if isinstance(low, int | float) and isinstance(high, int | float) and low < 0 < high:
+            yield replace(fill, args=(0, high))
 
 
 def _other_content(spec: TensorSpec, values: Array) -> Iterator[tuple[str, Array]]:
@@ -301,6 +341,8 @@ def _other_content(spec: TensorSpec, values: Array) -> Iterator[tuple[str, Array
             yield "without NaN", np.where(np.isnan(floats), 1.0, floats)
         if np.isinf(floats).any():
             yield "without infinities", np.where(np.isinf(floats), np.sign(floats), floats)
+        if (floats < 0).any():
+            yield "without negative values", np.abs(floats)
 
 
 def _of_lengths(case: Case) -> Iterator[_Change]:
@@ -316,7 +358,7 @@ def _of_lengths(case: Case) -> Iterator[_Change]:
             if length >= _LONG:
                 lengths.append(length // 2)
             for other in lengths:
-                changed = _with_length(spec, axis, other)
+                changed = with_length(spec, axis, other)
                 if changed is None:
                     continue
                 text = f"with axis {axis} of {spec.name} of length {other}"
@@ -341,11 +383,11 @@ def _all_with_length(
 
     if sum(map(has_it, inputs)) <= 1:
         return None
-    changed = [_with_length(spec, axis, other) if has_it(spec) else spec for spec in inputs]
+    changed = [with_length(spec, axis, other) if has_it(spec) else spec for spec in inputs]
     return None if None in changed else tuple(map(not_none, changed))
 
 
-def _with_length(spec: TensorSpec, axis: int, length: int) -> TensorSpec | None:
+def with_length(spec: TensorSpec, axis: int, length: int) -> TensorSpec | None:
     """Return an input with another length of an axis; None if its values are read from a file.
 
     Values that are written out are repeated, or cut off; those put at single places stay if the

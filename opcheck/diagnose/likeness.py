@@ -3,6 +3,8 @@
 A *mutant* is an implementation that is wrong in one way. It explains a failure if it gives the same
 wrong answer, in any arithmetic that means the same; a pass contradicts it if it would have failed
 there. *Evidence* is the backend's answer, or refusal, with the right ones.
+
+What asks for an operator raises WrongOperator if the file that declares it is wrong.
 """
 
 from __future__ import annotations
@@ -103,9 +105,11 @@ def _outputs_alike(
     untouched = {n for n, output in enumerate(right) if same_answers((output,), answer[n : n + 1])}
 
     def both_right(place: int) -> bool:
-        """Return True for an output that is right in both, if others of the backend are not.
+        """Return True for an output that is right in both, if another one of the backend is wrong.
 
-        They may compute it in different arithmetics.
+        The mutant's is right if it is the engine's own, or passes where the engine computes none.
+        Backend and mutant may compute it in different arithmetics. `evidence.passing` is empty if
+        the backend has no wrong output.
         """
         is_right = place in untouched or (not right and evidence.passes(place, answer[place]))
         return is_right and place in evidence.passing
@@ -180,6 +184,7 @@ def _draws_alike(mutant: Mutant, evidence: Evidence) -> bool:
 
     Three quantiles of each output are compared first: about as large a part of its elements must be
     below each. Then all elements are judged, as a backend's answer is. The outputs are tensors.
+    Raises what the mutant raises on the node, but for InvalidNode, NotSupported and MemoryError.
     """
     got = evidence.got or ()
 

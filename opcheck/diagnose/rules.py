@@ -10,7 +10,7 @@ variants of failing ones that the backend was asked about; they are evidence, bu
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache, partial
-from itertools import combinations
+from itertools import chain, combinations
 from math import comb, prod
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
@@ -20,6 +20,7 @@ import numpy as np
 from opcheck import opset
 from opcheck.analysis import without_numbers
 from opcheck.diagnose.flips import WEIGHTED
+from opcheck.dtypes import DType
 from opcheck.model import Case, OpVersion
 from opcheck.model.case import Fill, FromFile, Given, Rejected, TensorSpec
 from opcheck.suite import materialize
@@ -27,6 +28,8 @@ from opcheck.suite import materialize
 #: The fewest failures that a rule needs, and the fewest different questions, whatever their type
 #: and opset.
 FEWEST = 3
+#: The fewest questions if kernels branch on its facts, and chance is ruled out.
+_TWO = 2
 #: Ranks of facts, the likeliest cause first: those that kernels branch on, values, limits on sizes.
 PLAIN, VALUE, LIMIT = range(3)
 #: How limits on a number end.
@@ -159,11 +162,24 @@ def _of_model(attrs: Iterable[str], case: Case) -> Iterator[_Fact]:
     yield f"the model is invalid: {reason}" if reason else "the model is legal", PLAIN, None
     yield f"the version is {case.op.since}", VALUE, None
     yield "the opset", VALUE, case.opset
-    is_given = {f"`{name}`": name in case.attrs for name in attrs}
+    declared = _declared(case.op)
+    is_given = {
+        f"`{name}`": name in case.attrs for name in attrs if name in {*declared, *case.attrs}
+    }
     is_given |= {f"input {number}": False for number in _optional_inputs(case.op)}
     is_given |= {f"input {number}": bool(slot) for number, slot in enumerate(case.slots)}
     for part, is_there in is_given.items():
         yield f"{part} is given" if is_there else f"{part} is left out", PLAIN, None
+
+
+@cache
+def _declared(op: OpVersion) -> Mapping[str, object]:
+    """Return the defaults of the attributes that a version declares, by name; none without schema.
+
+    None stands for one without a default.
+    """
+    schema = opset.versions(op.domain, op.name).get(op.since)
+    return {one.name: one.default for one in schema.attributes.values()} if schema else {}
 
 
 def _optional_inputs(op: OpVersion) -> list[int]:
@@ -183,7 +199,7 @@ def _of_inputs(case: Case) -> Iterator[_Fact]:
         shape = spec.shape
         for fact in _of_tensor(spec):
             yield f"{label} {fact}", PLAIN, None
-        for fact, rank in _of_integers(spec):
+        for fact, rank in chain(_of_dtype(spec.dtype), _of_integers(spec)):
             yield f"{label} {fact}", rank, None
         if "kernel_shape" in case.attrs and spec is case.inputs[0]:
             yield "the number of spatial axes", PLAIN, max(0, len(shape) - _NOT_SPATIAL)
@@ -208,13 +224,24 @@ def _of_outputs(case: Case) -> Iterator[_Fact]:
             yield f"{label} is {spec.dtype}", PLAIN, None
 
 
+def _of_dtype(dtype: DType) -> Iterator[tuple[str, int]]:
+    """Yield the type of a tensor, its width and the sign of integers, in words after its name.
+
+    With each comes its rank.
+    """
+    yield f"is {dtype}", PLAIN
+    if dtype.bits:
+        yield f"is of {dtype.bits} bits", VALUE
+    if dtype.kind == "int":
+        yield "is unsigned" if dtype.name.startswith("u") else "is a signed integer", VALUE
+
+
 def _of_tensor(spec: TensorSpec) -> Iterator[str]:
     """Yield facts about one input, in words that follow its name.
 
-    Its type, whether it is a constant or fed, axes of length 0 and 1, and NaN and infinities among
-    the numbers that the case states; what is drawn has none but those put in.
+    Whether it is a constant or fed, axes of length 0 and 1, and NaN and infinities among the
+    numbers that the case states; what is drawn has none but those put in.
     """
-    yield f"is {spec.dtype}"
     yield "is a constant" if spec.initializer else "is fed"
     for length in (0, 1):
         if length in spec.shape:
@@ -322,9 +349,8 @@ def _of_pairs(case: Case) -> Iterator[_Fact]:
 def _of_values(case: Case) -> Iterator[_Fact]:
     """Yield facts about the values of attributes, other than tensors.
 
-    A fact has words, a rank by how likely it is a cause, and a size or None. The first input's
-    sizes count next to attributes that are axes. Inputs that are attributes in other versions count
-    as these.
+    A fact has words, a rank by how likely it is a cause, and a size or None. Those of axes are
+    about the first input. Inputs that are attributes in other versions count as these.
     """
     stated = {**case.attrs, **dict(_inputs_like_attributes(case))}
     for name, value in stated.items():
@@ -342,8 +368,24 @@ def _of_values(case: Case) -> Iterator[_Fact]:
             yield f"`{name}`", VALUE, integers[0]
         if name == "pads":
             yield from _of_pads(integers)
-        if case.inputs and name.lower() in ("axis", "axes"):
-            yield from _of_axes(name, integers, case.inputs[0].shape)
+    yield from _of_defaults(case)
+
+
+def _of_defaults(case: Case) -> Iterator[_Fact]:
+    """Yield facts about attributes that hold for a stated value, and for the same one by default.
+
+    They are that an attribute is its default, and what an axis is of the first input.
+    """
+    defaults = _declared(case.op)
+    stated = {**case.attrs, **dict(_inputs_like_attributes(case))}
+    for name, value in {**defaults, **stated}.items():
+        default = defaults.get(name)
+        if isinstance(default, int | float | str) and value == default:
+            yield f"`{name}` is {default} or left out", VALUE, None
+        if case.inputs and name.lower() in ("axis", "axes") and value is not None:
+            values = value if isinstance(value, tuple) else (value,)
+            axes = [axis for axis in values if isinstance(axis, int)]
+            yield from _of_axes(name, axes, case.inputs[0].shape)
 
 
 def _inputs_like_attributes(case: Case) -> Iterator[tuple[str, int | tuple[int, ...]]]:
@@ -437,6 +479,8 @@ def _of_axes(name: str, axes: Sequence[int], shape: Sequence[int]) -> Iterator[_
         yield f"`{name}` is out of range", PLAIN, None
         return
     places = [axis % rank for axis in axes]
+    if len(places) == 1:
+        yield f"`{name}` from the front", VALUE, places[0]
     if places == [rank - 1]:
         yield f"`{name}` is the last axis", VALUE, None
     for where, part in {
@@ -693,7 +737,8 @@ def _best_terms(
     The bits of `failing` and `others` have the cases of the run and those that were `asked` besides
     it, which decide only between equal ones. Facts are tried that hold for three failing cases or
     more. None if each rule of them may arise by chance, next to so few `questions`; one of three
-    questions, or of `confirmed` facts, does not if `few` is True and kernels branch on its facts.
+    questions, or of `confirmed` facts, does not if `few` is True and kernels branch on its facts,
+    and one of two only by the number of others.
     """
     # One feature for each set of cases, the likeliest, if enough of them fail.
     distinct: dict[int, Feature] = {}
@@ -702,11 +747,14 @@ def _best_terms(
     tried = [
         feature for feature in distinct.values() if (feature.holds & failing).bit_count() >= FEWEST
     ]
+    plain = sum(feature.rank == PLAIN for feature in tried)
     for terms in _consistent(tried, failing, others, asked):
         # Facts that kernels branch on need few questions.
         if few and all(term.rank == PLAIN for term in terms):
             explained = _count(_holds(terms, failing), questions)
             if explained >= FEWEST or all(_is_one_of(term, confirmed) for term in terms):
+                return terms
+            if not _may_be_chance(terms, failing, others, plain, questions, least=_TWO):
                 return terms
         if not _may_be_chance(terms, failing, others, len(tried), questions):
             return terms
@@ -779,16 +827,22 @@ def _consistent(
 
 
 def _may_be_chance(
-    terms: Terms, failing: int, others: int, tried: int, questions: Sequence[Hashable]
+    terms: Terms,
+    failing: int,
+    others: int,
+    tried: int,
+    questions: Sequence[Hashable],
+    *,
+    least: int = FEWEST,
 ) -> bool:
     """Return True if a rule, of `tried` features, rests on too few different questions.
 
-    It does so with fewer than three, or if one of all rules of as many facts would hold by chance,
-    for so many questions of failing cases and no others, with a probability above 1/10. `failing`
-    and `others` are bits of cases, and `questions` has the key of each case.
+    It does so with fewer than `least`, or if one of all rules of as many facts would hold by
+    chance, for so many questions of failing cases and no others, with a probability above 1/10.
+    `failing` and `others` are bits of cases, and `questions` has the key of each case.
     """
     explained = _count(_holds(terms, failing), questions)
     failed = _count(failing, questions)
     chances = comb(tried, len(terms)) * comb(failed, explained)
     limit = _CHANCE * comb(failed + _count(others, questions), explained)
-    return explained < FEWEST or chances > limit
+    return explained < least or chances > limit

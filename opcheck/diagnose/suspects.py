@@ -5,6 +5,8 @@ wrong answer. A pass of the same version and dtype, a *cell*, *contradicts* a mu
 failed there. A *derived* mutant is one of many that could be made of any operator, so that a few
 values are no evidence of it. A *fault* is a mistake that any operator can have, in the type of the
 output or of the computation. *Evidence* is an answer with the right ones.
+
+What looks up an operator's mutants raises WrongOperator if the file that declares it is wrong.
 """
 
 from __future__ import annotations
@@ -109,26 +111,30 @@ class _Testimony:
 class NamesOfMistakes(set[str]):
     """The names that a diagnosis of an operator may have.
 
-    Those with a number, of a fitted constant, and those of three mutants or more are in it too, but
-    are not listed.
+    Those with a number, of a fitted constant, and those of two mutants or more are in it too, but
+    are not listed: there are a million.
     """
 
-    def __init__(self, op: OpVersion, names: Iterable[str]) -> None:
-        super().__init__(names)
+    def __init__(self, op: OpVersion, mutants: Iterable[str]) -> None:
         self._op = op
+        self._mutants = frozenset(mutants)
+        others = {*FAULTS, str(NOT_CHECKED.mistake)} if self._mutants else ()
+        super().__init__({*self._mutants, *others})
 
     def __contains__(self, name: object) -> bool:
-        """Return True for a name that is listed, or that a fitted constant may have."""
+        """Return True for a name that is listed, or that mutants or a fitted constant may have."""
         if super().__contains__(name):
             return True
         if not isinstance(name, str) or not self:
             return False
-        parts = name.split("+")
-        if len(parts) > _PAIR and all(
-            super(NamesOfMistakes, self).__contains__(it) for it in parts
-        ):
-            return True
-        return fitted.named(self._op, name) is not None
+        return self._is_of_several(name.split("+")) or fitted.named(self._op, name) is not None
+
+    def _is_of_several(self, parts: Sequence[str]) -> bool:
+        """Return True for a pair of mutants or of one with a fault, and for three listed names."""
+        if len(parts) == _PAIR:
+            first, second = parts
+            return first in self._mutants and (second in self._mutants or second in FAULTS)
+        return len(parts) > _PAIR and all(map(super().__contains__, parts))
 
 
 def names_of(op: OpVersion) -> NamesOfMistakes:
@@ -138,10 +144,7 @@ def names_of(op: OpVersion) -> NamesOfMistakes:
     fault, of fitted constants, and `not_checked`. Raises WrongOperator if the file of the
     operator's formula is wrong.
     """
-    names = {name for mutant in causes_of(op) for name in mutant.names}
-    pairs = {f"{one}+{other}" for one in names for other in (*names, *FAULTS)}
-    every = {*names, *pairs, *FAULTS, str(NOT_CHECKED.mistake)} if names else ()
-    return NamesOfMistakes(op, every)
+    return NamesOfMistakes(op, (name for mutant in causes_of(op) for name in mutant.names))
 
 
 @dataclass(eq=False)
@@ -220,8 +223,9 @@ def _fitting(evidence: Evidence, mutants: Sequence[Mutant], trials: _Trials) -> 
             fitting.append(view.fault.beside())
     if not fitting:
         fitting = trials.fitting(_ignoring_several(evidence.node, tried), evidence)
-    if not fitting and tried:
-        fitting = _fitted_to_answer(evidence, trials)
+    # A mistake that could be made of any call may fit where a constant is all that is wrong.
+    if tried and all(mutant.derived for mutant in fitting):
+        fitting += _fitted_to_answer(evidence, trials)
     if not fitting:
         fitting = _fitting_with_faults(views, tried, trials, evidence.distant)
     return [*{mutant.name: mutant for mutant in fitting}.values()]

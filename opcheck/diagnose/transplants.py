@@ -9,7 +9,14 @@ from dataclasses import replace
 import numpy as np
 
 from opcheck import opset
-from opcheck.diagnose.flips import Flip, in_words, is_plain, may_be_changed
+from opcheck.diagnose.flips import (
+    Flip,
+    in_words,
+    is_plain,
+    may_be_changed,
+    single_number,
+    with_length,
+)
 from opcheck.model import Case, Computed
 from opcheck.model.case import AttrValue, TensorSpec, Typed
 
@@ -20,7 +27,7 @@ _AS_IT_IS = "as it is here"
 def transplanted(failing: Case, cured: Case, passing: Case) -> Flip | None:
     """Return a passing case with what a failing one has otherwise than the same one `cured`.
 
-    That is attributes, or an input's values, its presence, or if it is a constant. None if
+    That is attributes, or an input's lengths, values, presence, or if it is a constant. None if
     `passing` has it already, or cannot get it: see `_input`.
     """
     if cured.op != failing.op or not may_be_changed(passing):
@@ -45,7 +52,7 @@ def transplanted(failing: Case, cured: Case, passing: Case) -> Flip | None:
             words.append(f"without input {name}")
         else:
             inputs[name] = spec
-            words.append(f"with input {name} {_AS_IT_IS}")
+            words.append(f"with input {name} {_how(spec, before)}")
     slots = _slots(failing, passing, inputs)
     changed = replace(
         passing,
@@ -57,6 +64,15 @@ def transplanted(failing: Case, cured: Case, passing: Case) -> Flip | None:
         tolerance=None,
     )
     return Flip(" and ".join(words), changed)
+
+
+def _how(spec: TensorSpec, before: TensorSpec | None) -> str:
+    """Describe an input that a passing case gets in place of the one `before`."""
+    number = single_number(spec)
+    if number is not None:
+        return str(number)
+    is_of_other_shape = before is not None and before.shape != spec.shape
+    return f"of shape {[*spec.shape]}" if is_of_other_shape else _AS_IT_IS
 
 
 def _changed_attributes(failing: Case, cured: Case) -> dict[str, AttrValue | Typed | None]:
@@ -93,20 +109,36 @@ def _input(
     """Return an input of a passing case with what the failing one has otherwise than `cured`.
 
     None for an input that is absent then. It is `passing` itself if that has it already, or cannot
-    get it: another length does not fit other shapes, nor do other values fit another shape or type.
+    get it: other lengths do not fit another rank, nor do other values fit another shape or type.
     """
     if failing is None:
         return None
     if cured is None:
         return passing or failing
-    if passing is None or failing.shape != cured.shape:
-        return passing
+    if passing is None:
+        return None
+    if failing.shape != cured.shape:
+        return _with_lengths(failing, cured, passing)
     if failing.content is cured.content:
         is_same = failing.initializer == passing.initializer
         return passing if is_same else replace(passing, initializer=failing.initializer)
     if (failing.shape, failing.dtype) != (passing.shape, passing.dtype):
         return passing
     return replace(passing, content=failing.content, put=failing.put)
+
+
+def _with_lengths(failing: TensorSpec, cured: TensorSpec, passing: TensorSpec) -> TensorSpec:
+    """Return an input of a passing case with the lengths that the cured case has otherwise.
+
+    It is `passing` itself if that has another rank, or values that cannot be repeated or cut off.
+    """
+    if len({len(spec.shape) for spec in (failing, cured, passing)}) > 1:
+        return passing
+    changed: TensorSpec | None = passing
+    for axis, (length, other) in enumerate(zip(failing.shape, cured.shape, strict=True)):
+        if length != other and changed and changed.shape[axis] != length:
+            changed = with_length(changed, axis, length)
+    return changed or passing
 
 
 def _slots(failing: Case, passing: Case, inputs: Mapping[str, TensorSpec]) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from opcheck.numbers.arithmetic import EXACT, Arithmetic, Kind
 from opcheck.numbers.bounded.array import MOST_AXES, Bounded, bounded, is_finite, value_dtypes
 from opcheck.numbers.bounded.choice import Indices, Truth, with_ieee
 from opcheck.numbers.faulty import Faulty, bare
+from opcheck.numbers.traced import Step, Traced
 
 #: An output of a formula on bounded numbers; a plain array is exact.
 Output: TypeAlias = Bounded | Truth | Indices | Array
@@ -580,6 +581,28 @@ def exactly(node: Node) -> Outputs:
         assert dtype
         outputs.append(Expected(evaluation, place, dtype))
     return tuple(outputs)
+
+
+def traced(node: Node) -> Sequence[Any]:
+    """Return the outputs in float64, each with the calls that made it; a plain one has none.
+
+    Inputs of floats are traced, by the names that the schema gives them. Raises what `exactly`
+    raises.
+    """
+    bound = bind(node)
+    names = [parameter.name for parameter in bound.schema.inputs]
+    # Views, as one array may be two inputs.
+    native = map(_native, node.inputs)
+    inputs = [None if array is None else array.view() for array in native]
+    named = {id(array): names[min(place, len(names) - 1)] for place, array in enumerate(inputs)}
+
+    def lift(array: Any) -> Any:
+        """Return a floating tensor as a traced one, anything else as it is."""
+        if not is_real(array) or (id(array) not in named and not np.ndim(array)):
+            return array
+        return Traced(array.astype(np.float64), Step(named.get(id(array), "constant")))
+
+    return _call_formula(bound, lift, inputs)
 
 
 def each_answer(node: Node) -> tuple[Reading[Outputs], ...]:

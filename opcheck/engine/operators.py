@@ -508,13 +508,16 @@ def family(functions: Mapping[str, Any], **options: Any) -> Mapping[str, Operato
     return declared
 
 
-def formula_builder(
+def formulas_of_versions(
     *versions: int,
     each: Mapping[int, Any] | None = None,
     options: Collection[str] = (),
     alike: Sequence[int] = (),
 ) -> Callable[[Formula], Callable[..., Mapping[int, Formula]]]:
-    """Make formulas of these versions of a function, from the step that it takes first.
+    """Make a function return the formulas of these versions, from the step that it takes first.
+
+    `@formulas_of_versions(12, 28)` above `def einsum(read, *Inputs, equation)` makes `einsum(read)`
+    {12: formula, 28: formula}, whose formula takes the Inputs and the equation.
 
     The function thus decorated is what `build` names in `Operator.formula` and other decorators. Of
     `each` version it may take something more, after the step. Its `options` are no attributes:

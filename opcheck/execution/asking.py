@@ -1,4 +1,7 @@
-"""Ask a backend about other cases than those of its run, to find out why some fail."""
+"""Ask a backend about other cases than those of its run, to find out why some fail.
+
+What evaluates a formula raises WrongOperator if the file that declares the operator is wrong.
+"""
 
 from collections.abc import Callable
 
@@ -17,8 +20,8 @@ def ask_again(
     The backend is asked as in a run, with its limits, and not at all about a case whose answer is
     open, or that is illegal. Engine or case state the answer, no oracle. `meanwhile` is called
     again and again while replies are awaited. Raises what it raises, Defect if opcheck's own part
-    of an adapter fails, and UsageError if a file of a model's weights has changed; what was asked
-    is given up then.
+    of an adapter fails, UsageError if a file of a model's weights has changed, and NotSupported
+    where a bound takes more than opcheck computes; what was asked is given up then.
     """
     evaluation = CaseEvaluation(case)
     if not _is_decided(evaluation):
@@ -36,7 +39,9 @@ def _is_decided(evaluation: CaseEvaluation) -> bool:
 
     False for a refusal, for several answers, also if they differ in some elements only, for a case
     that compares backends, and for one that is illegal, open, too large, or would test nothing.
-    Raises OracleUnavailable for a case that names an oracle.
+    Raises OracleUnavailable for a case that names an oracle, UsageError if a file of a model's
+    weights has changed, and NotSupported if the bound of a stated answer takes more than opcheck
+    computes.
     """
     try:
         answers = evaluation.accepted_answers

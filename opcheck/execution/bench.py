@@ -9,6 +9,8 @@ of a case in one process of each backend; a *tour* visits every case in each pro
 comes a *look*: is the case precise enough? A `Pool` is the process that judges a backend, a
 `Stopwatch` one that times it. Two rulers, a copy and a fixed piece of work, are timed like
 backends.
+
+What evaluates a formula raises WrongOperator if the file that declares the operator is wrong.
 """
 
 import hashlib
@@ -410,7 +412,9 @@ class OneCase:
         """Judge the answer of each backend; one that is not right is not timed, noted in its rival.
 
         Sets `is_judged` and, if a backend is left, `moved`, the bytes that the case reads and
-        writes. `check` is called while answers are awaited. Raises Stopped if that does.
+        writes. `check` is called while answers are awaited. Raises Stopped if that does, ValueError
+        for a tolerance that makes no sense where backends are compared, and what the operator's
+        formula raises for a bound.
         """
         asked = [(rival.pool, evaluation.judge(rival.pool.info)) for rival in self.rivals]
         evaluated = workers.answers(asked, check)

@@ -7,6 +7,9 @@ it as a backend, or would kill it on other data of the same shapes.
 
 A situation is one of a *family*, such as of shapes or of signs; it may be about some elements of
 the output only. A *cell* is the newest version of an operator on one dtype.
+
+What looks mutants up raises CaseFileError, a UsageError, if shipped files are wrong. What evaluates
+a formula raises WrongOperator if the file that declares the operator is wrong.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -154,7 +157,10 @@ def _mutants(cell: Cell, settings: MutationSettings) -> list[AnyMutant]:
 
 
 def _is_left_out(mutant: Mutant, cell: Cell) -> bool:
-    """Return True if a mutant is tried once for all types, or is argued to be harmless."""
+    """Return True if a mutant is tried once for all types, or is argued to be harmless.
+
+    Raises CaseFileError for arguments about nothing known.
+    """
     return mutant.once_a_version or why_harmless(mutant, cell.op, cell.dtype) is not None
 
 
@@ -201,7 +207,7 @@ class _Suite:
         """Return the situations in which the mutant shows on other data alone, with a case's id.
 
         The case, a shipped one, has the shapes and attributes with which it shows. Situations in
-        which it is `killed` are left out.
+        which it is `killed` are left out. Raises UsageError for a case that is wrong.
         """
         return _kills(mutant, self._probes, killed)
 

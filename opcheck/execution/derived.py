@@ -2,6 +2,8 @@
 
 What is made depends on the shipped cases alone, not on the machine: saved benchmarks of it can be
 compared. Only the engine's answers are asked for: an operator *allows* a longer axis if it has one.
+
+What evaluates a formula raises WrongOperator if the file that declares the operator is wrong.
 """
 
 import math

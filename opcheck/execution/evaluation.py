@@ -8,6 +8,9 @@ between (`Produced.between`). The *legal twin* of a model that may be refused is
 valid. A *model* is a whole one, of several nodes; its answer may be *poorer*, right but for the
 arithmetic. A function that returns `Questions` is a generator: it yields questions to one backend,
 is sent the replies, and returns what its type states.
+
+What evaluates a formula raises WrongOperator if the file that declares the operator is wrong. What
+computes a model or writes it out raises UsageError if a file of its weights has changed.
 """
 
 from collections import Counter
@@ -151,8 +154,9 @@ class CaseEvaluation:
         Raises OracleUnavailable if the case's oracle has no usable answer, WrongCase if the case
         contradicts itself or the engine, Unsupported if the engine has no answer, TooLarge if that
         takes more than opcheck computes (these three are ValueErrors), ValueError if its data
-        cannot be made, MemoryError if they do not fit into memory, and UsageError if a file of a
-        model's weights has changed.
+        cannot be made, MemoryError if they do not fit into memory, NotSupported if the bound of a
+        stated answer takes more than opcheck computes, and UsageError if a file of a model's
+        weights has changed.
         """
         return expected.accepted_answers(self.case, self.question, self.oracle_answer)
 
@@ -187,7 +191,7 @@ class CaseEvaluation:
         poorer arithmetic included; if it matches none, the comparisons are with the last. An empty
         tuple means that it is plainly right, or that only refusals are; None that nothing states
         what is right. Raises ValueError if the case's data cannot be made, and what the operator's
-        formula raises for a bound.
+        formula raises for a bound, such as NotSupported beyond a budget.
         """
         answers = self.answers_to_other_data
         if answers is None:
@@ -255,7 +259,8 @@ class CaseEvaluation:
 
         Its data go through files, in `opcheck.execution.huge`. A program (`cmd:`), which no such
         tensors can be fed, is not asked: *unsupported* by opcheck. A case whose data cannot be made
-        is a *bad case*. Generator of one question, or of none.
+        is a *bad case*. Generator of one question, or of none. Raises InvalidNode or NotSupported
+        for a node without an answer, KeyboardInterrupt if the user interrupts it.
         """
         if backend.kind == "cmd":
             reason = "unsupported by opcheck: programs are fed no data of level huge"
@@ -282,7 +287,8 @@ class CaseEvaluation:
         these; *bad case* if the case contradicts itself or its data cannot be made; *not run* if
         the data do not fit into memory. An oracle without an answer, and a whole model that the
         engine cannot compute, give an expectation without answers, which has the reason. Raises
-        UsageError if a file of a model's weights has changed.
+        UsageError if a file of a model's weights has changed, and NotSupported if the bound of a
+        stated answer takes more than opcheck computes.
         """
         case = self.case
         if case.beyond:
@@ -367,7 +373,8 @@ class CaseEvaluation:
         """Return an open result, which the answers of other backends will judge.
 
         It is *not run* until then; `open` has its outcome, which is unstable if two answers to the
-        same data differ beyond the tolerance.
+        same data differ beyond the tolerance. Raises ValueError for a tolerance that makes no
+        sense.
         """
         outcome = unstable_if_inconsistent(self.case, answer.outcome)
         result = LiveResult(
@@ -413,9 +420,11 @@ class CaseEvaluation:
         """Judge the answer to other data; return None if it changes nothing about the `judgement`.
 
         It is judged only if outputs came and the first answer passed; of a model, also if that has
-        poorer arithmetic or undecided elements. A right answer changes nothing, nor does one of
-        poorer arithmetic after another. Generator of no question or one: that asks for the answer
-        in question again. Raises what the operator's formula raises for a bound.
+        poorer arithmetic or undecided elements. Nothing changes if there is no answer to other
+        data, or it is right; if it has poorer arithmetic, on a node or again; or if a fresh process
+        repeats a node's wrong answer. Otherwise a node is *unstable*, and a model fails or has
+        poorer arithmetic: see `_on_other_data`. Generator of no question or one: that asks for the
+        answer in question again. Raises what the operator's formula raises for a bound.
         """
         is_pass = judgement.verdict is Verdict.PASS
         # A model of poorer arithmetic, or with undecided elements, may be wrong on other data.

@@ -5,6 +5,10 @@ tuple of wants; an admitted refusal (`verdict.Refusal`) has those of the *legal 
 model made valid. The *other data* of a question, on which backends run in between, have the shapes
 of the case's own. A *reading* is a way to understand what the text leaves open; each gives an
 answer.
+
+What evaluates a formula raises WrongOperator if the file that declares the operator is wrong. What
+computes a model or writes it out raises UsageError if a file of its weights has changed, and
+ValueError for a sparse constant.
 """
 
 import math
@@ -329,7 +333,8 @@ class OracleAnswer:
 
         Raises OracleUnavailable if it crashed, raised, contradicts itself, refuses the other data,
         or gives another number or other types of outputs than the case has; ValueError for a
-        tolerance of the case that makes no sense.
+        tolerance of the case that makes no sense; WrongOperator if the file of the operator's
+        formula is wrong.
         """
         outcome = verdict.unstable_if_inconsistent(case, self.outcome)
         if not verdict.needs_expected(outcome):
@@ -483,6 +488,7 @@ def accepted_answers(
         OracleUnavailable: `oracle_answer` is missing, or no usable answer.
         ValueError: The data, or a golden output, cannot be read or made.
         MemoryError: An answer does not fit into memory.
+        NotSupported: The bound of a stated answer takes more than opcheck computes.
         UsageError: A file of a model's weights has changed.
     """
     answers: list[verdict.Admitted]
@@ -509,7 +515,9 @@ def _admitted_of_several(
 
     Of a golden folder, whose case has a model, answers follow whose elements mix those of several
     readings of the text. Raises WrongCase if the case contradicts the engine, Unsupported or
-    TooLarge if an answer cannot be computed, ValueError if data cannot be read.
+    TooLarge if an answer cannot be computed, ValueError if data cannot be read, MemoryError if an
+    answer does not fit into memory, and NotSupported where the bound of a stated one takes more
+    than opcheck computes.
     """
     refusals = {
         alternative.name: _refusal(case, asked, alternative.expect, alternative.name)
@@ -533,7 +541,7 @@ def _mixed_answers(case: Case, asked: Question) -> list[verdict.Admitted]:
 
     A golden folder, whose cases have a model, holds one whole answer for each reading. A backend
     may mix the elements of several. Empty if the engine lacks the operator or has no answer. Raises
-    WrongCase if the text forbids the node.
+    WrongCase if the text forbids the node, MemoryError if the answers do not fit into memory.
     """
     if operator_of(case.op) is None:
         return []
@@ -553,8 +561,10 @@ def _given_by_oracle(
 ) -> verdict.Answer:
     """Return the oracle's answer, with the engine's bounds if it has any.
 
-    Raises OracleUnavailable if `oracle_answer` is None or unusable, WrongCase if the engine
-    contradicts it or, without a tolerance, has no bound for it.
+    Raises OracleUnavailable if `oracle_answer` is None or unusable; WrongCase if the engine
+    contradicts it or, without a tolerance, has no bound for it; ValueError for a tolerance that
+    makes no sense; MemoryError where the engine's answer is too large; and what the operator's
+    formula raises for a bound, such as NotSupported beyond a budget.
     """
     if oracle_answer is None:
         raise OracleUnavailable("the oracle was not asked: there was no memory left")
@@ -571,8 +581,9 @@ def _admitted(
 
     A refusal is one answer, a stated answer too; a computed one, and numbers drawn at random by a
     known operator, may be several. Raises WrongCase for an answer that the engine contradicts or
-    that tests nothing, Unsupported or TooLarge if it has to be computed and is not, ValueError for
-    a golden file that cannot be read.
+    that tests nothing; Unsupported or TooLarge if it has to be computed and is not; ValueError for
+    a golden file that cannot be read; MemoryError where the engine's answer is too large; and what
+    the operator's formula raises for the bound of a stated answer, such as NotSupported.
 
     Args:
         case: The case.
@@ -673,7 +684,8 @@ def _given(
 
     Raises WrongCase where the engine contradicts an answer in legality, number, shape or values,
     and where the case states no tolerance, and the engine, which computes the operator, has no
-    bound for an output of that shape. Raises MemoryError where the engine's answer is too large.
+    bound for an output of that shape. Raises MemoryError where the engine's answer is too large,
+    and what the operator's formula raises for a bound, such as NotSupported beyond a budget.
     """
     operator = operator_of(case.op)
     if operator is None:
@@ -770,8 +782,8 @@ def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Wa
     """Return the first answer that the engine admits for `asked` on `inputs`, with error bounds.
 
     Refusals are passed over. Raises WrongCase if the text forbids the node, Unsupported if the
-    engine has no answer, TooLarge if that takes too much, and AssertionError if it admits refusals
-    only.
+    engine has no answer, TooLarge if that takes too much, MemoryError if it does not fit into
+    memory, and AssertionError if it admits refusals only.
     """
     for answer in computed_answers(case, asked, inputs):
         if isinstance(answer, verdict.Answer):
@@ -787,8 +799,8 @@ def computed_answers(
     Answers have error bounds. Their names are the `name`, if there is one, and the readings of the
     text that they follow, the ways to understand what it leaves open; None without either. Raises
     WrongCase if the text forbids the node or a model declares another type of an output,
-    Unsupported if the engine has no answer, TooLarge if that takes too much, and UsageError if a
-    file of a model's weights has changed.
+    Unsupported if the engine has no answer, TooLarge if that takes too much, MemoryError if it does
+    not fit into memory, and UsageError if a file of a model's weights has changed.
     """
     answers: list[verdict.Admitted] = []
     for answer in answers_of(case, node_of(asked.task, inputs)):
@@ -831,7 +843,8 @@ def answers_of(case: Case, node: Node) -> tuple[verdict.Admitted, ...]:
     Readings that differ in single elements are one answer, whose elements may follow either; others
     are answers of their own, by name. Of a whole model all are one. Raises WrongCase where the text
     forbids the node, Unsupported where it leaves open what cannot be listed, or where the engine
-    has no formula; among those TooLarge where the answer takes more than opcheck computes.
+    has no formula; among those TooLarge where the answer takes more than opcheck computes. Raises
+    MemoryError where it does not fit into memory.
     """
     try:
         with operators.judging():

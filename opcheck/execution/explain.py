@@ -1,4 +1,8 @@
-"""What a name means that opcheck prints: a verdict, mistake, defect, ruling or operator."""
+"""What a name means that opcheck prints: a verdict, mistake, defect, ruling or operator.
+
+What reads shipped ledgers raises CaseFileError if one is wrong, what reads an operator raises
+WrongOperator if the file that declares it is.
+"""
 
 import re
 from collections.abc import Iterator

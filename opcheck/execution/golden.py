@@ -8,6 +8,9 @@ ONNX's loader would load the tests of its own package.
 A `Want` is the expected value of one output, with its error bound if it has one. A part that is
 *left out* has no test, for a stated reason. *ONNX's runner* compares with one rtol and one atol for
 all outputs, so that these stand for the allowed errors.
+
+What evaluates a formula raises WrongOperator if the file that declares the operator is wrong. What
+computes a model or writes it out raises UsageError if a file of its weights has changed.
 """
 
 import json
@@ -79,6 +82,7 @@ def outputs(task: Task, inputs: Tensors) -> NodeOutputs | None:
         InvalidNode: The node is not legal.
         UnsoundArithmetic: This machine's arithmetic cannot be relied on.
         ValueError: A rounding stays uncertain.
+        MemoryError: The outputs do not fit into memory.
     """
     if engine.operator_of(task.op) is None:
         return None
@@ -295,7 +299,8 @@ def golden_tests(case: Case) -> CaseTests:
     A case is left out if it contradicts itself or the engine, or does not fit into memory, which
     are its own faults; if the engine cannot compute it, if backends or chance decide the answer, if
     outputs may come in any order, and at level huge. Raises UnsoundArithmetic if this machine's
-    arithmetic cannot be relied on, UsageError if a file of a model's weights has changed.
+    arithmetic cannot be relied on, UsageError if a file of a model's weights has changed, and what
+    the operator's formula raises for a bound, such as NotSupported beyond a budget.
     """
     if case.level == HUGE:
         return _left_out(case, "level huge: its data are never held as a whole")
@@ -322,7 +327,8 @@ def _golden_tests(case: Case) -> CaseTests:
     may be refused, one more of its legal twin, the model made valid. Raises the exceptions that
     `golden_tests` handles: Unsupported if the engine has no answer, WrongCase and ValueError if the
     case is wrong or its data cannot be made, InvalidNode if the engine refuses the node,
-    MemoryError. UnsoundArithmetic if this machine's arithmetic cannot be relied on.
+    MemoryError. Raises UnsoundArithmetic if this machine's arithmetic cannot be relied on, and what
+    the operator's formula raises for a bound, such as NotSupported beyond a budget.
     """
     question = expected.question(case)
     if isinstance(case.expect, model.Rejected):
@@ -452,7 +458,9 @@ def _alternatives(case: Case, question: Question) -> Iterator[Test]:
     A refusal gives a test without outputs, and a computed answer is correctly rounded; if the
     engine has several, by its readings of the text, each gives a test. Raises WrongCase if the
     engine contradicts an answer, Unsupported if it cannot compute one, ValueError if a rounding
-    stays uncertain, UnsoundArithmetic if this machine's arithmetic cannot be relied on.
+    stays uncertain, MemoryError if an answer does not fit into memory, UnsoundArithmetic if this
+    machine's arithmetic cannot be relied on, and NotSupported where the bound of a stated answer
+    takes more than opcheck computes.
     """
     assert isinstance(case.expect, model.AnyOf)
     by_name = {answer.name: answer for answer in expected.accepted_answers(case, question)}
@@ -479,7 +487,8 @@ def _as_alternative(test: Test, case: Case, name: str) -> Test:
 def _readings(question: Question) -> tuple[Reading[Outputs], ...]:
     """Return the engine's answers, one for each way to read what the text leaves open.
 
-    Empty if the engine has no answer or refuses the node.
+    Empty if the engine has no answer or refuses the node. Raises MemoryError if the answers do not
+    fit into memory.
     """
     try:
         with operators.judging():
@@ -686,7 +695,8 @@ def _write(stage: Path, names: Names, case: Case) -> tuple[gm.ManifestCase, tupl
     """Write the tests of a case below `stage`; return what was written, and what is left out.
 
     A test that no file can hold, or that no ONNX model states, is left out. Raises OSError if a
-    file cannot be written, and UnsoundArithmetic if this machine's arithmetic cannot be relied on.
+    file cannot be written, UnsoundArithmetic if this machine's arithmetic cannot be relied on, and
+    what the operator's formula raises for a bound, such as NotSupported beyond a budget.
     """
     case_tests = golden_tests(case)
     written: list[gm.TestFields] = []

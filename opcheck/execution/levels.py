@@ -3,6 +3,8 @@
 A demand is something that core must show, such as that a mutant, a wrong implementation, is killed.
 Functions here yield pairs of a demand and the ids of the cases, of any level, that show it. A
 *cell* is an operator version on one dtype.
+
+What evaluates a formula raises WrongOperator if the file that declares the operator is wrong.
 """
 
 import math
@@ -34,7 +36,8 @@ def demands(
 ) -> Iterator[Shown]:
     """Yield everything that core must show, with the ids of the cases that show it.
 
-    What no case shows is left out.
+    What no case shows is left out. Raises WrongCase for a case that contradicts itself, ValueError
+    for data that cannot be made, MemoryError if data or an answer do not fit into memory.
 
     Args:
         cases: All cases of some operators, of every level.
@@ -78,7 +81,8 @@ def _mutants(cases: Sequence[Case], sightings: Iterable[Sighting]) -> Iterator[S
 def _sentences(cases: Sequence[Case]) -> Iterator[Shown]:
     """Yield each sentence of the specification that cases of a version test, with these cases.
 
-    A sentence names its cases by their name, or name and row, which may be several by id.
+    A sentence names its cases by their name, or name and row, which may be several by id. Two parts
+    of a page may have the same sentence, as the branches of If.
     """
     by_label: dict[tuple[OpVersion, str], list[str]] = {}
     for case in cases:
@@ -88,7 +92,8 @@ def _sentences(cases: Sequence[Case]) -> Iterator[Shown]:
         for checked in survey.sentences:
             ids = [id for label in checked.cases for id in by_label.get((survey.op, label), ())]
             if ids:
-                yield Demand("sentence", survey.op, checked.sentence.text), ids
+                sentence = f"{checked.sentence.part}: {checked.sentence.text}"
+                yield Demand("sentence", survey.op, sentence), ids
 
 
 def _situations(cases: Sequence[Case]) -> Iterator[Shown]:
@@ -146,7 +151,8 @@ def _rests(cases: Sequence[Case]) -> Iterator[Shown]:
 
     A rest is what whole vectors of elements leave. One is to be shown in each version for each
     dtype of what goes in and of what comes out, and in the newest version for each pair of these.
-    Raises WrongCase for a case that contradicts itself.
+    Raises WrongCase for a case that contradicts itself, ValueError for data that cannot be made,
+    and MemoryError if data or an answer do not fit into memory.
     """
     newest = {case.op.name: case.op for case in sorted(cases, key=attrgetter("op"))}
     showing = [case for case in cases if _leaves_a_rest(case) and _shows_a_rest(case)]
@@ -174,7 +180,8 @@ def _shows_a_rest(case: Case) -> bool:
     """Return True if what vectors of 8 elements leave of the first output is not all zeros.
 
     Of several answers the first decides. False if the engine has none, and for refusals alone.
-    Raises WrongCase for a case that contradicts itself.
+    Raises WrongCase for a case that contradicts itself, ValueError for data that cannot be made,
+    and MemoryError if data or answer do not fit into memory.
     """
     try:
         admitted = accepted_answers(case, question(case))
@@ -196,7 +203,8 @@ def _no_numbers(cases: Sequence[Case]) -> Iterator[Shown]:
     """Yield NaN and infinity of each version and float dtype, with the cases that have them.
 
     The dtype is that of the input in which they are. Cases of which a backend states the answer, or
-    that expect a refusal or one of several answers, do not count.
+    that expect a refusal or one of several answers, do not count. Raises ValueError for data that
+    cannot be made.
     """
     by_kind: dict[Demand, list[str]] = {}
     for case in cases:

@@ -9,6 +9,9 @@ A `Part` is a node with its name and its place among all nodes, from 0. Tensors 
 the model; "" stands for an input or output that a node leaves out. A function that returns
 `Questions` is a generator: it yields questions to one backend, is sent the replies, and returns
 what its type states.
+
+What evaluates a formula raises WrongOperator if the file that declares the operator is wrong. What
+reads the model raises UsageError if a file of its weights has changed.
 """
 
 import re

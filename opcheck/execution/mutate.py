@@ -6,6 +6,8 @@ show in most cases: an answer that is right bit for bit is not judged.
 
 A *cell* is one version of an operator on one dtype. A *batch* is the work on some mutants of one
 operator in all its cells, done in one process.
+
+What evaluates a formula raises WrongOperator if the file that declares the operator is wrong.
 """
 
 import math
@@ -397,7 +399,10 @@ def size(case: Case) -> int:
 
 
 def _chosen(cell: Cell, settings: MutationSettings) -> list[AnyMutant]:
-    """Return the mutants in a cell that the settings name, all if they name none."""
+    """Return the mutants in a cell that the settings name, all if they name none.
+
+    Raises CaseFileError for shipped files that are wrong.
+    """
     mutants = mutants_in(cell.op, cell.dtype)
     return [wrong for wrong in mutants if not settings.names or wrong.name in settings.names]
 
@@ -615,7 +620,8 @@ def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[Mut
 
     A batch has survivors of one version, at least one, and shipped cases, the smallest first. A
     case that contradicts itself kills none. Raises ValueError for a survivor that is no mutant of
-    its cell, and for a case whose data cannot be made.
+    its cell, and for a case whose data cannot be made; CaseFileError for shipped files that are
+    wrong.
     """
     survivors, shipped = batch
     by_cell = cells(shipped)

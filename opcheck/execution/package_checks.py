@@ -104,7 +104,7 @@ def scope(run: Run, paths: Sequence[Path]) -> Scope:
 
     A run of a whole level has `missing` cases, and a total of those here; of another run nothing is
     missing, and its own cases count in the total. Raises CaseFileError for case files that cannot
-    be read.
+    be read, UsageError for node tests that do not exist, and a folder of case files and test data.
     """
     header = run.header
     handed_in = {record.case: record.digest for record in run.records}

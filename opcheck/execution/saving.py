@@ -162,7 +162,9 @@ class Recording:
         Refusals, missing support, and outcomes without an answer that can be saved have a status.
         The folder has the name of the case or, unless `at_its_opset`, of the case at the task's
         opset; an earlier one is replaced. There is no model if ONNX cannot state the task, or
-        DirectML's page leaves open how. Raises BackendUnavailable if a file cannot be written.
+        DirectML's page leaves open how. Raises BackendUnavailable if a file cannot be written,
+        UsageError if a file of a model's weights has changed, and ValueError for an input that no
+        file can hold.
         """
         task = question.task
         name = folders.folder_name(task.case) if at_its_opset else folders.task_folder_name(task)
@@ -190,8 +192,9 @@ def write_questions(folder: Path, cases: Iterable[Case]) -> int:
     """Write each case's model and inputs, and those of its legal twin; return how many folders.
 
     Models that ONNX cannot state, or DirectML's page leaves open, are left out. Raises UsageError
-    if `folder` holds anything but questions written before, and for a case whose data cannot be
-    made; Unwritable if the folder cannot be emptied, or a file cannot be written.
+    if `folder` holds anything but questions written before, for a case whose data cannot be made,
+    and if a file of a model's weights has changed; Unwritable if the folder cannot be emptied, or a
+    file cannot be written; ValueError for an input that no file can hold.
     """
     begin(folder, None)
     count = 0

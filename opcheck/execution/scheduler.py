@@ -278,6 +278,7 @@ class CaseJudge:
 
         The `rounds` are its repeats. Results that are to be compared are kept until the last
         backend has answered, and nothing is yielded before. Closes the case with its last result.
+        Raises ValueError for a tolerance that makes no sense, where results are compared.
         """
         opened = self._open[place]
         by_backend = {number: rounds}
@@ -296,7 +297,7 @@ class CaseJudge:
         """Compare backends: their first answers with each other, then second ones, and so on.
 
         Return the results of each backend, by its number, in the order of its repeats. All have as
-        many.
+        many. Raises ValueError for a tolerance that makes no sense.
         """
         infos = [backend.info for backend in self.backends]
         by_backend = [opened.uncompared[number] for number in range(len(infos))]
@@ -431,7 +432,8 @@ class Scheduler(CaseJudge):
         def ask(case: Case) -> LiveResult | None:
             """Return the backend's result on a case, None if the text does not decide its answer.
 
-            Raises NoTimeLeft while awaiting it if the time for causes is up.
+            Raises NoTimeLeft while awaiting it if the time for causes is up, Defect if opcheck's
+            own part of an adapter fails, and UsageError if a file of a model's weights has changed.
             """
             return ask_again(case, backend, self.allowance.check)
 
@@ -677,9 +679,10 @@ class JudgePool:
     def _judge(self, send: Callable[[object], None]) -> None:
         """Judge cases on copies of the pools until none are left, and `send` the answers.
 
-        It ends early if the parent says so. The last message has, for each pool, how its workers
-        died. Raises Defect if opcheck's own part of an adapter fails, BackendUnavailable if nothing
-        can be judged in this process any more.
+        It ends early if the parent says so, and leaves out what it has not sent. The last message,
+        which is not sent after an error, has for each pool how its workers died. Raises Defect if
+        opcheck's own part of an adapter fails, BackendUnavailable if nothing can be judged in this
+        process any more, UsageError if the file of a model's weights has changed.
         """
         with ExitStack() as stack:
             pools = [stack.enter_context(closing(p.copy(self._folder))) for p in self._pools]

@@ -1,4 +1,7 @@
-"""What a backend is asked by one case, and which answers are right: for `opcheck show`."""
+"""What a backend is asked by one case, and which answers are right: for `opcheck show`.
+
+What evaluates a formula raises WrongOperator if the file that declares the operator is wrong.
+"""
 
 from opcheck import model
 from opcheck.compare import verdict
@@ -13,7 +16,8 @@ def shown(case: Case) -> ShownCase:
     """Return the case with its question and the answers that it admits.
 
     Nothing is raised for a case that cannot be asked, or whose answer is not known: `problem` says
-    why, "" otherwise. Raises UsageError if a file of a model's weights has changed.
+    why, "" otherwise. Raises UsageError if a file of a model's weights has changed, and
+    NotSupported where a bound takes more than opcheck computes.
     """
     try:
         question = expected.question(case)

@@ -168,7 +168,11 @@ def consulted(
     oracles = oracles_of(cases)
 
     def settings_of(address: str) -> BackendSettings:
-        """Return the settings of one oracle; a UsageError names the case that wants it."""
+        """Return the settings of one oracle; a UsageError names the case that wants it.
+
+        It is one for an oracle that is code to run, unknown or not trusted, and for a wrong
+        opcheck.toml.
+        """
         try:
             if address not in given:
                 _require_harmless(address)
@@ -222,10 +226,13 @@ def check_has_other_backends(cases: Sequence[Case], backends: int) -> None:
         raise UsageError(message, hint)
 
 
-def facts_of(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
+def facts_of(
+    backends: Sequence[BackendInfo], cases: Sequence[Case], *, whole: bool = False
+) -> Facts:
     """Return facts that users' ledgers are checked against; `cases` are all that were read.
 
-    `backends` are those of the run. Among the facts are functions that read shipped cases of
+    They are `whole` if they hold all shipped cases of their operators. `backends` are those of the
+    run. Among the facts are functions that read shipped cases of
     operators, return why an address names no backend here, None if it names one, and return the
     names of an operator's mutants. Raises CaseFileError for a wrong opcheck.toml.
     """
@@ -241,7 +248,14 @@ def facts_of(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
             return "; ".join(line.strip() for line in error.lines())
         return None
 
-    return Facts(backends, cases, partial(suite.load, ()), why_none, diagnose.names_of)
+    return Facts(
+        backends=backends,
+        cases=cases,
+        whole=whole,
+        elsewhere=partial(suite.load, ()),
+        why_none=why_none,
+        looks=diagnose.names_of,
+    )
 
 
 class InProcess:

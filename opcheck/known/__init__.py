@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar
@@ -23,6 +24,7 @@ from pydantic_core import core_schema
 import opcheck
 from opcheck import dtypes, model, opset
 from opcheck.errors import did_you_mean, meant
+from opcheck.grouping import group_by
 from opcheck.model import FAILURES, WRONG, BackendInfo, Case, Known, LiveResult, Verdict
 from opcheck.reading import FileNode, Problems, quoted, read_file, validation
 
@@ -600,11 +602,21 @@ class _Listed(NamedTuple):
 
 
 class Gate:
-    """The ledgers of a user, as they are in force in a run."""
+    """The ledgers of a user, as they are in force in a run.
 
-    def __init__(self, ledgers: Iterable[UserLedger] = ()) -> None:
+    If `lenient`, a case that is listed as failing may pass.
+    """
+
+    def __init__(self, ledgers: Iterable[UserLedger] = (), *, lenient: bool = False) -> None:
         self.ledgers = tuple(ledgers)
+        self.lenient = lenient
         self._listed: dict[tuple[str, str, str, str], list[_Listed]] = {}
+
+    @cached_property
+    def operators(self) -> frozenset[str]:
+        """The names of the operators whose cases the ledgers list."""
+        entries = (entry for ledger in self.ledgers for entry in ledger.fields.known)
+        return frozenset(op for entry in entries for place in entry.where for op in place.ops)
 
     def is_about(self, backend: BackendInfo) -> bool:
         """Return True if one of the ledgers is of this backend."""
@@ -613,10 +625,17 @@ class Gate:
     def listed(self, case: Case, backend: BackendInfo) -> list[_Listed]:
         """Return where a case is listed for a backend of this version; twice is an error.
 
-        The error is not found here, but by `check`. Places that name the operator come first. The
-        places of cases of one name are kept for the next call.
+        The error is not found here, but by `check`. Places that name the operator come first.
         """
-        key = backend.address, backend.version, case.op.name, case.name
+        places = self.places(case.op.name, case.name, backend)
+        return [place for place in places if place.where.fits(case)]
+
+    def places(self, op: str, name: str, backend: BackendInfo) -> Sequence[_Listed]:
+        """Return the places that may be about cases of a name, those that name `op` first.
+
+        They are of a backend of this version, and are kept for the next call.
+        """
+        key = backend.address, backend.version, op, name
         if key not in self._listed:
             listed = [
                 _Listed(ledger, number, entry, place, where)
@@ -625,11 +644,11 @@ class Gate:
                 for number, entry in enumerate(ledger.fields.known)
                 if entry.holds_for(backend.version)
                 for place, where in enumerate(entry.where)
-                if where.may_be_about(case.op.name, case.name)
+                if where.may_be_about(op, name)
             ]
             # First the places that name the operator.
             self._listed[key] = sorted(listed, key=lambda place: place.where.op is None)
-        return [place for place in self._listed[key] if place.where.fits(case)]
+        return self._listed[key]
 
     def apply(
         self, result: LiveResult, backend: BackendInfo, looks: Callable[[str], bool]
@@ -637,9 +656,10 @@ class Gate:
         """Return `result` as the ledgers explain it; None where they say nothing about it.
 
         `looks` returns True if a mistake gives this answer. A listed failure becomes `known`, a
-        listed pass an unexpected one, unless the entry is of cases that fail sometimes. Another
-        failure keeps its verdict and is `unexpected`; so is an unsupported case that is not listed,
-        of a backend with a ledger. Not judged ones stay as they are.
+        listed pass an unexpected one, unless the entry is of cases that fail sometimes; it is
+        `unexpected` unless the gate is lenient. Another failure keeps its verdict and is
+        `unexpected`; so is an unsupported case that is not listed, of a backend with a ledger. Not
+        judged ones stay as they are.
         """
         listed = self.listed(result.case, backend)
         if not listed:
@@ -662,7 +682,7 @@ class Gate:
             verdict=verdict,
             found=result.verdict,
             known=listed[0].known(),
-            unexpected=not is_as_listed,
+            unexpected=not (is_as_listed or (passed and self.lenient)),
         )
 
 
@@ -692,11 +712,16 @@ def says(reason: str, pattern: str) -> bool:
     return re.match(wanted, " ".join(reason.split())) is not None
 
 
-class Facts(NamedTuple):
-    """Facts that ledgers are checked against; `cases` are all that were read, selected or not."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Facts:
+    """Facts that ledgers are checked against; `cases` are all that were read, selected or not.
+
+    Where these hold all shipped cases of their operators, they are `whole`.
+    """
 
     backends: Sequence[BackendInfo]
     cases: Sequence[Case]
+    whole: bool
     #: Reads the shipped suites of operators, whose cases a ledger may list too.
     elsewhere: Callable[[Collection[str]], Sequence[Case]]
     #: Returns why an address names no backend, or None.
@@ -704,9 +729,22 @@ class Facts(NamedTuple):
     #: Returns the mistakes that failures of an operator can look like.
     looks: Callable[[model.OpVersion], Collection[str]]
 
+    @cached_property
+    def cases_by_operator(self) -> Mapping[str, Sequence[Case]]:
+        """The cases that were read, by the operator's name."""
+        return group_by(self.cases, lambda case: case.op.name)
+
+    def read_cases(self, ops: Iterable[str]) -> Sequence[Case]:
+        """Return the cases of operators that were read; a name may be there twice."""
+        each = (self.cases_by_operator.get(op, ()) for op in dict.fromkeys(ops))
+        return [*chain.from_iterable(each)]
+
     def all_cases(self, ops: Collection[str]) -> Sequence[Case]:
         """Return the cases that were read and the shipped ones of operators, each once."""
-        by_id = {case.id: case for case in (*self.elsewhere(ops), *self.cases)}
+        unread = {op for op in ops if not (self.whole and op in self.cases_by_operator)}
+        if not unread:
+            return self.cases
+        by_id = {case.id: case for case in (*self.elsewhere(unread), *self.cases)}
         return [*by_id.values()]
 
 
@@ -779,7 +817,7 @@ def _check_listed_once(gate: Gate, facts: Facts, problems: Problems) -> None:
     """
     reported: set[tuple[str, str, int]] = set()
     for backend in filter(gate.is_about, facts.backends):
-        for case in facts.cases:
+        for case in _cases_that_may_be_listed_twice(gate, facts, backend):
             listed = gate.listed(case, backend)
             for other in listed[1:]:
                 first = f"{listed[0].ledger.file}:{listed[0].line}"
@@ -788,6 +826,18 @@ def _check_listed_once(gate: Gate, facts: Facts, problems: Problems) -> None:
                     reported.add(key)
                     mark = other.ledger.node.at(("known", other.number, "where", other.place))
                     problems.add(other.ledger.file, mark, f"{case.id} is listed at {first} too")
+
+
+def _cases_that_may_be_listed_twice(
+    gate: Gate, facts: Facts, backend: BackendInfo
+) -> Iterator[Case]:
+    """Yield the cases that were read of a name about which two places may be."""
+    cases = facts.read_cases(gate.operators)
+    several = {
+        key: len(gate.places(*key, backend)) > 1
+        for key in dict.fromkeys((case.op.name, case.name) for case in cases)
+    }
+    yield from (case for case in cases if several[case.op.name, case.name])
 
 
 def is_dead(place: Place, cases: Iterable[Case]) -> bool:
@@ -810,7 +860,7 @@ def _check_place(
     node = ledger.node.get(*path)
     if node and _has_unknown_operators(node, ledger.file, problems):
         return
-    matched = [case for case in facts.cases if where.fits(case)]
+    matched = [case for case in facts.read_cases(where.ops) if where.fits(case)]
     ops = {case.op for case in matched}
     if _in_vain(where, matched):
         every = facts.all_cases(where.ops)

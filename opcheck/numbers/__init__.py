@@ -10,6 +10,7 @@ depends on the arrays that are put in:
   independent roundings would scatter it. With any number of digits and no errors, it also gives
   what a value rounds to.
 - *faulty* (`opcheck.numbers.faulty.Faulty`): what comes out where one of the functions is wrong.
+- *traced* (`opcheck.numbers.traced.Traced`): which calls made each number, for `opcheck explain`.
 
 The package knows NumPy, and mpmath where precise numbers are used, and nothing of operators.
 Formulas import it as `xp`. Its functions are in `opcheck.numbers.functions`; beyond the standard

@@ -320,29 +320,46 @@ def round(x: Tensor) -> Tensor:
 
 
 def less(a: Operand, b: Operand) -> Booleans:
-    """Return a < b, False for NaN. Raises ValueError for shapes that do not broadcast."""
+    """Return a < b, False for NaN.
+
+    Of bounded numbers it is a `Truth`, unsure where the errors admit both answers; plain booleans
+    if all are sure. Raises ValueError for shapes that do not broadcast.
+    """
     return dispatch("less", a, b)
 
 
 def less_equal(a: Operand, b: Operand) -> Booleans:
-    """Return a ≤ b, False for NaN. Raises ValueError for shapes that do not broadcast."""
+    """Return a ≤ b, False for NaN.
+
+    Of bounded numbers it is a `Truth`, unsure where the errors admit both answers; plain booleans
+    if all are sure. Raises ValueError for shapes that do not broadcast.
+    """
     return dispatch("less_equal", a, b)
 
 
 def greater(a: Operand, b: Operand) -> Booleans:
-    """Return a > b, False for NaN. Raises ValueError for shapes that do not broadcast."""
+    """Return a > b, False for NaN.
+
+    Of bounded numbers it is a `Truth`, unsure where the errors admit both answers; plain booleans
+    if all are sure. Raises ValueError for shapes that do not broadcast.
+    """
     return dispatch("greater", a, b)
 
 
 def greater_equal(a: Operand, b: Operand) -> Booleans:
-    """Return a ≥ b, False for NaN. Raises ValueError for shapes that do not broadcast."""
+    """Return a ≥ b, False for NaN.
+
+    Of bounded numbers it is a `Truth`, unsure where the errors admit both answers; plain booleans
+    if all are sure. Raises ValueError for shapes that do not broadcast.
+    """
     return dispatch("greater_equal", a, b)
 
 
 def equal(a: Operand, b: Operand) -> Booleans:
     """Return a = b, False for NaN, True for zeros of either sign.
 
-    Raises ValueError for shapes that do not broadcast.
+    Of bounded numbers it is a `Truth`, unsure where the errors admit both answers; plain booleans
+    if all are sure. Raises ValueError for shapes that do not broadcast.
     """
     return dispatch("equal", a, b)
 
@@ -350,7 +367,8 @@ def equal(a: Operand, b: Operand) -> Booleans:
 def not_equal(a: Operand, b: Operand) -> Booleans:
     """Return a ≠ b, True for NaN, False for zeros of either sign.
 
-    Raises ValueError for shapes that do not broadcast.
+    Of bounded numbers it is a `Truth`, unsure where the errors admit both answers; plain booleans
+    if all are sure. Raises ValueError for shapes that do not broadcast.
     """
     return dispatch("not_equal", a, b)
 
@@ -746,6 +764,7 @@ def inexact(x: Tensor, roundoffs: Any, deviation: Any = None) -> Tensor:
     It comes on top of the errors that `x` has. A roundoff is u times the element. `deviation` d
     says how such errors scatter: uniformly within d·u, not times the element; None where it is not
     known. Both broadcast to the shape of `x`. Plain and faulty numbers are returned as they are.
+    Asking bounded ones for their errors raises ValueError if the shapes do not broadcast.
     """
     return dispatch("inexact", x, roundoffs, deviation)
 

@@ -13,6 +13,7 @@ from opcheck.errors import NotSupported
 from opcheck.model import Array, Case, Computed, Expectation, Golden, Values
 from opcheck.model.shown import RightAnswer, RightOutput, ShownCase
 from opcheck.report import formatting, plain_text
+from opcheck.report.rulings import concerning
 from opcheck.report.style import Numbers, new_table, put
 from opcheck.suite.entries import WrittenCase
 
@@ -45,7 +46,7 @@ def _show_head(console: Console, case: Case) -> None:
     if case.clause:
         quotation = clauses.quotation(case.clause, case.op) or case.clause
         _line(console, "clause", f"“{quotation}”")
-    for ruling in clauses.rulings(case.clause, case.op):
+    for ruling in concerning(clauses.rulings(case.clause, case.op), case, ()):
         _line(console, "ruling", ruling)
     _line(console, "written", str(case.source))
     if case.beyond:

@@ -21,6 +21,7 @@ from opcheck.situations import (
     indexing,
     integers,
     quantization,
+    ranges,
     windows,
 )
 from opcheck.situations.family import Argument, Family, newest_schema
@@ -35,6 +36,7 @@ FAMILIES = (
     attributes.FAMILY,
     axes.FAMILY,
     coefficients.FAMILY,
+    ranges.FAMILY,
 )
 #: The types that situations of one type are asked of: the first that an operator has.
 _LEADING = ("float32", "int64", "uint32", "bool", "string")

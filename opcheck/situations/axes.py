@@ -1,9 +1,11 @@
 """Axes by place: each one of up to three, counted from the front and from the back.
 
-A kernel that is right along the last axis, or the first, is often wrong along another one.
+A kernel that is right along the last axis, or the first, is often wrong along another one. One
+that reduces several axes may take them for neighbors.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from opcheck.situations.family import Argument, Family, newest_schema
 from opcheck.suite import materialize
 
 _LEFT_OUT = (
-    "More than three axes, and which axes go together where an operator takes several. DFT, "
+    "More than three axes, and which axes go together but of reductions. DFT, "
     "Resize, ReverseSequence, Scan and TensorScatter, and those that `indexing` and "
     "`quantization` ask for."
 )
@@ -26,6 +28,8 @@ _ELSEWHERE = frozenset(
 )
 #: Operators whose axes are those of the output, which has more of them than the input.
 _OF_THE_OUTPUT = frozenset({"OneHot", "Unsqueeze"})
+#: Operators besides reductions that compute numbers from all elements along several axes.
+_OF_SEVERAL = frozenset({"MeanVarianceNormalization"})
 _MOST_AXES = 3
 
 
@@ -37,6 +41,9 @@ def situations(schema: Schema) -> Iterator[str]:
     if is_along_axes:
         for rank in range(1, _MOST_AXES + 1):
             yield from (_place(axis, rank) for axis in range(-rank, rank))
+    if _reduces(schema.op.name):
+        for rank in range(2, _MOST_AXES + 1):
+            yield from (_together(axes, rank) for axes in _several(rank))
 
 
 def found_in(case: Case) -> Iterator[str]:
@@ -48,6 +55,22 @@ def found_in(case: Case) -> Iterator[str]:
     axes = stated_axes(case, schema)
     if len(axes) == 1 and rank <= _MOST_AXES and -rank <= axes[0] < rank:
         yield _place(axes[0], rank)
+    elif _reduces(case.op.name) and 0 not in case.inputs[0].shape:
+        yield _together(sorted(axis % rank for axis in axes if rank), rank)
+
+
+def _reduces(op: str) -> bool:
+    return op.startswith("Reduce") or op in _OF_SEVERAL
+
+
+def _several(rank: int) -> Iterator[tuple[int, ...]]:
+    """Yield each choice of two or more axes, in order."""
+    for count in range(2, rank + 1):
+        yield from combinations(range(rank), count)
+
+
+def _together(axes: Sequence[int], rank: int) -> str:
+    return f"axes {', '.join(map(str, axes))} of {rank}"
 
 
 def _is_attribute(schema: Schema, name: str) -> bool:

@@ -162,7 +162,30 @@ def test_a_mistake_that_suites_are_not_asked_about_has_no_command(name: str) -> 
 
 def test_a_case_is_shown(run) -> None:
     case = "Softmax/worked_example@opset=13,dtype=float32"
-    assert run("explain", case, code=0).stdout == run("show", case, code=0).stdout
+    whole = run("explain", case, code=0).stdout
+    as_shown = run("show", case, code=0).stdout
+    assert whole.startswith(as_shown)
+    # Below, the steps that lead to the element in the middle, or to the one that is named.
+    assert "output[0, 1] = " in whole.removeprefix(as_shown)
+    assert "output[0, 2] = " in run("explain", case, "--element", "0,2", code=0).stdout
+
+
+def test_steps_that_are_not_shown_are_said_to_be_so(run) -> None:
+    case = "Relu/by_hand@opset=14,dtype=int8#relu_integers"
+    hidden = run("explain", case, code=0).stdout.removeprefix(run("show", case).stdout)
+    assert len(hidden.splitlines()) == 4
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("Softmax/worked_example@opset=13,dtype=float32", "--element", "0,7"),
+        ("Softmax/worked_example@opset=13,dtype=float32", "--element", "a"),
+        ("warn", "--element", "0"),
+    ],
+)
+def test_an_element_that_cannot_be_meant_is_an_error(run, words) -> None:
+    run("explain", *words, code=2)
 
 
 @pytest.mark.parametrize("name", ["nonsense", "fial", "ORT-9999", "no such words anywhere here"])

@@ -186,6 +186,39 @@ def test_every_rendering_tells_it(run, cases, wording):
     assert run("report", "all.jsonl").exit_code == 1
 
 
+def test_a_listed_case_may_pass_if_that_is_allowed(run, cases):
+    (cases / "mine.yaml").write_text(TIES.replace("out_of_range]", "out_of_range, none]"))
+    words = ("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml")
+    run(*words, code=1)
+    allowing = (*words, "--allow-unexpected-passes", "--report", "json=r.jsonl")
+    found = run(*allowing, code=0)
+    assert "2 unexpected pass" in found.stdout
+    assert "mine.yaml:3" in found.stdout
+    # A stored run goes by what it was told.
+    assert run("report", "r.jsonl", code=0).stdout == found.stdout
+    # Another failure stays red.
+    (cases / "mine.yaml").write_text(TIES.replace("[ties,", "[none,"))
+    run(*allowing, code=1)
+
+
+def test_passes_are_pruned_though_they_are_allowed(run, cases):
+    (cases / "mine.yaml").write_text(TIES.replace("out_of_range]", "out_of_range, none]"))
+    words = ("run", "my.yaml", "-q", "-b", "last_of_ties", "--update-known", "mine.yaml")
+    run(*words, "--allow-unexpected-passes", "--prune-known", code=0)
+    assert (cases / "mine.yaml").read_bytes() == TIES.encode()
+
+
+def test_settings_allow_passes_but_not_in_ci(run, cases):
+    (cases / "mine.yaml").write_text(TIES.replace("out_of_range]", "out_of_range, none]"))
+    (cases / "opcheck.toml").write_text("[run]\nallow_unexpected_passes = true\n")
+    words = ("run", "my.yaml", "-b", "last_of_ties", "--known", "mine.yaml")
+    found = run(*words, code=0)
+    assert "allow_unexpected_passes = true" in found.stderr
+    in_ci = run(*words, CI="1", code=1)
+    assert "allow_unexpected_passes = true" not in in_ci.stderr
+    assert "allow_unexpected_passes" in in_ci.stderr
+
+
 def test_what_is_printed_beside_a_stream_does_not_break_it(run, cases):
     words = ("run", "my.yaml", "-b", "last_of_ties", "--update-known", "mine.yaml")
     found = run(*words, "--format", "json")
@@ -208,3 +241,25 @@ def test_a_ledger_is_found_however_its_backend_is_written(run, cases, asked, wri
     text = (cases / "mine.yaml").read_text()
     (cases / "mine.yaml").write_text(text.replace("backend: py:rt:Rt", f"backend: {written}"))
     assert run(*words, "--known", "mine.yaml").exit_code == 0
+
+
+def test_a_ledger_reads_the_suites_of_its_operators_and_no_others(run, cases, monkeypatch):
+    from opcheck import suite
+
+    read: list[tuple[str, ...]] = []
+
+    def load_all(paths, dims, *, selection, inputs):
+        read.append(tuple(selection.operators))
+        return loaded(paths, dims, selection, inputs)
+
+    loaded = suite.load_all
+    monkeypatch.setattr(suite, "load_all", load_all)
+    (cases / "mine.yaml").write_text(
+        "backend: last_of_ties\nknown:\n- verdict: unsupported\n  cause: Gone.\n"
+        "  where: [{op: Softmax, name: bfloat16}]\n"
+    )
+    words = ("run", "--op", "Hardmax", "-k", "rank_1", "-b", "last_of_ties")
+    run(*words, "--known", "mine.yaml")
+    run(*words, "--update-known", "new.yaml")
+    run(*words)
+    assert read == [("Hardmax", "Softmax"), ("Hardmax",), ("Hardmax",)]

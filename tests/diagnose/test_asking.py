@@ -154,6 +154,51 @@ def test_one_failure_is_named_if_passing_cases_fail_once_they_have_its_property(
     assert [cause.text, *cause.asked] == wording
 
 
+def wrong_of_some_values(node: Node) -> Any:
+    is_wrong = "ceil_mode" in node.attrs and node.inputs[0].flat[0] > 0
+    return [out * (1.25 if is_wrong else 1) for out in right(node)]
+
+
+def drawn(seed: int, **attrs: Any) -> Case:
+    """An AveragePool of other data, with these attributes."""
+    spec = replace(POOL.inputs[0], content=Fill("uniform", (-1, 1), seed))
+    attrs = {**POOL.attrs, **attrs}
+    return replace(POOL, id=f"{POOL.id}/{seed}", name=f"made_{seed}", attrs=attrs, inputs=(spec,))
+
+
+def test_a_property_that_cures_and_breaks_is_named_though_some_pass_with_it(
+    wording: Wording,
+) -> None:
+    stated = [drawn(seed, ceil_mode=0) for seed in range(30)]
+    positive = [case for case in stated if materialize(case.inputs[0]).flat[0] > 0]
+    negative = [case for case in stated if case not in positive]
+    cases = [positive[0], *negative[:2], *map(drawn, range(30, 40))]
+    (wrong,), _ = run(cases, wrong_of_some_values)
+    assert wrong.diagnoses[0].counts == (1, 3, 0, 10)
+    assert [wrong.diagnoses[0].text, *wrong.diagnoses[0].asked] == wording
+
+
+def dies_of_one_element(node: Node) -> Any:
+    if node.inputs[0].shape[2] == 1:
+        raise IndexError("no element")
+    return right(node)
+
+
+def test_one_failure_of_a_length_is_named_by_that(wording: Wording) -> None:
+    cases = [pool(-4), *(replace(pool(n), name=f"made_{n}") for n in range(1, 7))]
+    cases = [replace(case, attrs={"kernel_shape": (1,)}) for case in cases]
+    # Other lengths of other axes, so that the cases differ after all.
+    cases = [
+        replace(
+            case,
+            inputs=(replace(case.inputs[0], shape=(n, 1, case.inputs[0].shape[2])),),
+        )
+        for n, case in enumerate(cases, 1)
+    ]
+    (wrong,), _ = run(cases, dies_of_one_element)
+    assert [wrong.diagnoses[0].text, *wrong.diagnoses[0].asked] == wording
+
+
 def wrong_of_one_length(node: Node) -> Any:
     is_wrong = "ceil_mode" in node.attrs and node.inputs[0].shape == (1, 1, 5)
     return [out * (1.25 if is_wrong else 1) for out in right(node)]
@@ -256,6 +301,58 @@ def test_a_property_is_named_beside_a_mistake_that_passes_contradict(wording: Wo
     assert named(wrong) == wording
 
 
+def test_a_mistake_and_a_property_of_all_failures_are_named_together(wording: Wording) -> None:
+    def inverted(node: Node) -> Any:
+        is_wrong = "alpha" in node.attrs and node.given[0].size != 7
+        return [1 - out if is_wrong else out for out in right(node)]
+
+    cases = [
+        *(elu(0, length, alpha=0.5) for length in range(5, 10)),
+        *(elu(1, length) for length in range(5, 15)),
+    ]
+    wrong, _ = run(cases, inverted)
+    assert {record.diagnoses[0].mistake for record in wrong} == {"inverted"}
+    assert [*map(str, {record.diagnoses[0] for record in wrong})] == wording
+
+
+def test_a_mistake_that_few_passes_contradict_is_named(wording: Wording) -> None:
+    def inverted(node: Node) -> Any:
+        return [out if node.given[0].size == 9 else 1 - out for out in right(node)]
+
+    wrong, _ = run([elu(0, length) for length in range(5, 15)], inverted)
+    assert [*map(str, {record.diagnoses[0] for record in wrong})] == wording
+
+
+def test_a_stated_value_and_the_same_by_default_are_one_cause(wording: Wording) -> None:
+    def wrong_of_the_default(node: Node) -> Any:
+        is_wrong = node.attrs.get("alpha", 1.0) == 1.0
+        return unlike_any_mistake(node) if is_wrong else right(node)
+
+    cases = [
+        *(elu(0, length, alpha=1.0) for length in range(5, 9)),
+        *(elu(1, length) for length in range(5, 9)),
+        *(elu(2, length, alpha=0.5) for length in range(5, 15)),
+    ]
+    wrong, _ = run(cases, wrong_of_the_default)
+    assert len(wrong) == 8
+    assert named(wrong) == wording
+
+
+def test_what_raises_under_a_condition_is_no_mistake_of_refusing() -> None:
+    def raises_of_odd(node: Node) -> Any:
+        if "alpha" in node.attrs and node.given[0].size % 2:
+            raise RuntimeError("an odd number of elements")
+        return right(node)
+
+    cases = [
+        *(elu(0, length, alpha=0.5) for length in range(5, 13)),
+        *(elu(1, length) for length in range(5, 13)),
+    ]
+    wrong, _ = run(cases, raises_of_odd)
+    assert len(wrong) == 4
+    assert not any(diagnosis.mistake for record in wrong for diagnosis in record.diagnoses)
+
+
 def test_attributes_are_left_out_stated_and_given_other_values(wording: Wording) -> None:
     case = pool(0, strides=(1,), pads=(0, 1))
     assert texts(case, pool(1, ceil_mode=1)) == wording
@@ -327,6 +424,24 @@ CLIP = replace(
 )
 
 
+def test_an_input_that_is_one_number_gets_others_that_are_seen() -> None:
+    other = replace(CLIP.inputs[1], content=Given(np.array(3.0)))
+    alike = [CLIP, replace(CLIP, inputs=(CLIP.inputs[0], other))]
+    by_text = {flip.text: flip.case for flip in flips(CLIP, alike)}
+    content = by_text["with input max 3.0"].inputs[1].content
+    assert isinstance(content, Given)
+    assert content.values.tolist() == 3.0
+
+
+def test_floats_are_asked_again_without_negative_values() -> None:
+    given = Given(np.array([-1.0, 2.0]))
+    for content, other in ((Fill("uniform", (-2, 3)), (0, 3)), (given, [1, 2])):
+        case = replace(POOL, inputs=(replace(POOL.inputs[0], content=content),))
+        by_text = {flip.text: flip.case.inputs[0].content for flip in flips(case, [case])}
+        changed = by_text["without negative values in X"]
+        assert other == (changed.args if isinstance(changed, Fill) else changed.values.tolist())
+
+
 def gather(number: int, axis: int, *indices: int) -> Case:
     """A Gather from [2, 3, 4 + number] at other indices."""
     content = Fill("uniform", (-1, 1))
@@ -375,9 +490,13 @@ def test_a_passing_case_gets_what_a_failing_one_has_otherwise_than_a_cured_one()
     constant = transplanted(fed, GATHER, GATHER)
     assert constant
     assert constant.case.inputs[1].initializer
+    longer = transplanted(pool(3), POOL, pool(4))
+    assert longer
+    assert longer.case.inputs[0].shape == (1, 1, 8)
     # It has the property already, or cannot get it.
     assert transplanted(fed, GATHER, fed) is None
-    assert transplanted(POOL, pool(3), pool(4)) is None
+    flat = replace(POOL, inputs=(replace(POOL.inputs[0], shape=(1, 5)),))
+    assert transplanted(pool(3), POOL, flat) is None
 
 
 @pytest.mark.parametrize(
@@ -428,10 +547,20 @@ def test_a_property_is_refuted_by_a_case_that_fails_without_it() -> None:
 
 def test_another_case_that_passes_with_the_property_is_no_cure() -> None:
     cure = AskedAgain("a", base=0, case=8, fails=False)
-    other = AskedAgain("b", base=0, case=9, fails=False, is_other=True)
+    other = AskedAgain("b", base=0, case=9, fails=False, passing=4)
     made = inquiry([other, cure])
     assert made.cures(0b1) == (str(cure),)
     assert not made.cures(0b10)
+
+
+def test_a_property_that_cures_and_breaks_is_proven() -> None:
+    # The first case passes with strides; a passing one, which has them, fails without.
+    cure = AskedAgain("", base=0, case=8, fails=False)
+    breaks = AskedAgain("", base=0, case=9, fails=True, passing=4)
+    (proven,) = inquiry([cure, breaks]).proven(0b1111)
+    assert proven.text.split("`")[1] == "strides"
+    assert inquiry([cure]).proven(0b1111) == []
+    assert inquiry([breaks]).proven(0b1111) == []
 
 
 def test_questions_are_few_and_end_without_time() -> None:

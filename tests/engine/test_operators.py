@@ -20,7 +20,7 @@ from opcheck.engine.evaluate import Evaluation, evaluate
 from opcheck.engine.graphs import body_formula
 from opcheck.engine.mutants import mutants_of
 from opcheck.engine.node import Node
-from opcheck.engine.operators import Operator, every, find, formula_builder, operator
+from opcheck.engine.operators import Operator, every, find, formulas_of_versions, operator
 from opcheck.errors import Exit, InvalidNode, NotSupported, WrongOperator
 from opcheck.model import OpVersion
 from opcheck.numbers.bounded import Bounded
@@ -159,7 +159,7 @@ def test_two_stars_take_all_attributes_that_are_not_named() -> None:
 
 
 def test_a_step_comes_before_the_inputs_and_options_are_no_attributes() -> None:
-    @formula_builder(11, 13, options=["times"])
+    @formulas_of_versions(11, 13, options=["times"])
     def of_step(step: Any, input: Any, *, axis: int, times: int = 1) -> Any:
         return step(input, axis) * times
 

@@ -191,9 +191,19 @@ def test_each_sentence_that_is_tested_needs_a_case(of_hardmax) -> None:
     (ids,) = (
         ids
         for demand, ids in of_hardmax.items()
-        if demand.kind == "sentence" and demand.what.startswith("Negative value means")
+        if demand.kind == "sentence" and "Negative value means" in demand.what
     )
     assert any("negative_axis" in id for id in ids)
+
+
+def test_one_sentence_of_two_parts_of_a_page_needs_a_case_in_each() -> None:
+    cases = [case for case in shipped_cases("If") if case.op.since == 1]
+    shown = demands(cases, [], [], [])
+    outputs = [demand.what for demand, _ in shown if "Has N outputs" in demand.what]
+    assert {what.split(":")[0] for what in outputs} == {
+        "Attribute else_branch",
+        "Attribute then_branch",
+    }
 
 
 def test_each_known_defect_needs_a_case_that_shows_it(of_hardmax) -> None:

@@ -259,11 +259,12 @@ ELSEWHERE = [case("windows", op="LpPool")]
 def told(*said, pruned=None, backends=(INFO,), cases=READ) -> list[str]:
     """The problems of ledgers, without the folder they are in."""
     facts = Facts(
-        backends,
-        cases,
-        lambda ops: [one for one in ELSEWHERE if one.op.name in ops],
-        lambda name: "no such kind" if name == "acne" else None,
-        lambda op: {"last_of_ties"} if op.name == "Hardmax" else set(),
+        backends=backends,
+        cases=cases,
+        whole=False,
+        elsewhere=lambda ops: [one for one in ELSEWHERE if one.op.name in ops],
+        why_none=lambda name: "no such kind" if name == "acne" else None,
+        looks=lambda op: {"last_of_ties"} if op.name == "Hardmax" else set(),
     )
     try:
         check(Gate(said), facts, pruned)

@@ -17,6 +17,7 @@ from opcheck.situations import (
     indexing,
     integers,
     quantization,
+    ranges,
     windows,
 )
 from opcheck.suite import load
@@ -322,7 +323,8 @@ def test_axes_are_counted_from_the_front_and_from_the_back() -> None:
         ("op: Softmax, opset: 13, attrs: {axis: -2}, inputs: {input", ["axis -2 of 3"]),
         ("op: Softmax, opset: 13, inputs: {input", ["axis -1 of 3"]),
         ("op: ReduceSum, opset: 13, inputs: {axes: [1], data", ["axis 1 of 3"]),
-        ("op: ReduceSum, opset: 13, inputs: {axes: [0, 1], data", []),
+        ("op: ReduceSum, opset: 13, inputs: {axes: [-1, 0], data", ["axes 0, 2 of 3"]),
+        ("op: Unsqueeze, opset: 13, inputs: {axes: [0, 1], data", []),
         ("op: Unsqueeze, opset: 13, inputs: {axes: [1], data", []),
     ],
 )
@@ -411,3 +413,138 @@ def test_shrink_has_three_sides(attrs: str, found: list[str], case_of: Write) ->
     assert [
         one for one in coefficients.found_in(case) if one.startswith("lambd") and "data" in one
     ] == found
+
+
+def test_ranges_are_counted_by_hand() -> None:
+    # Six places for a start and an end, and two ways in which both lie inside, by six steps.
+    assert len([*ranges.situations(schema("Slice"))]) == (6 * 6 + 2) * 6
+    # 0, 1 or 2 repeats along each of up to three axes.
+    assert len([*ranges.situations(schema("Tile"))]) == 3 + 9 + 27
+    # Of one axis, the only one, along it or all. Of two: either, or both, of which three choices.
+    assert len([*ranges.situations(schema("Squeeze"))]) == 2 + (2 * 2 + 4) + (3 * 2 + 3 * 4 + 8)
+    assert [*ranges.situations(schema("Relu"))] == []
+
+
+def data(*shape: int) -> str:
+    return f"{{shape: {[*shape]}, permutation: [1, 1], dtype: float32}}"
+
+
+def whole(*numbers: int) -> str:
+    return f"{{value: {[*numbers]}, dtype: int64}}"
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "step", "found"),
+    [
+        (0, 5, 1, ["from first to the end, step 1"]),
+        (2, 4, 3, ["from inside to inside, step 2"]),
+        (-9, 9, 6, ["from before the first to beyond, step longer than the axis"]),
+        (
+            *(3, -2, -1),
+            ["from inside to inside from the back, step -1", "start equals end, step -1"],
+        ),
+        (
+            *(-1, 1, -2),
+            ["from inside from the back to inside, step -2", "start lies behind end, step -2"],
+        ),
+    ],
+)
+def test_a_slice_is_told_apart_by_places_and_step(
+    start: int, end: int, step: int, found: list[str], case_of: Write
+) -> None:
+    case = case_of(
+        f"op: Slice, opset: 13, inputs: {{data: {data(2, 5)}, starts: {whole(start)},"
+        f" ends: {whole(end)}, axes: {whole(-1)}, steps: {whole(step)}}}"
+    )
+    assert [*ranges.found_in(case)] == found
+
+
+def test_slices_along_two_axes_are_in_no_situation(case_of: Write) -> None:
+    case = case_of(
+        f"op: Slice, opset: 13, inputs: {{data: {data(5, 5)}, starts: {whole(0, 1)},"
+        f" ends: {whole(1, 2)}}}"
+    )
+    assert [*ranges.found_in(case)] == []
+
+
+@pytest.mark.parametrize(
+    ("numbers", "found"),
+    [
+        ("start: -2, limit: 2, delta: 2", "positive delta, above 1, the limit is a multiple"),
+        ("start: -2, limit: 2, delta: 1.5", "positive delta, above 1, the limit is no multiple"),
+        ("start: -2, limit: 2, delta: 4", "positive delta, above 1, one number"),
+        ("start: -2, limit: 2, delta: -0.5", "negative delta, a fraction, delta leads away"),
+        ("start: -2, limit: -2, delta: -1", "negative delta, 1, start equals limit"),
+    ],
+)
+def test_a_range_is_told_apart_by_how_its_limit_is_met(
+    numbers: str, found: str, case_of: Write
+) -> None:
+    case = case_of(f"op: Range, opset: 27, dtype: float32, inputs: {{{numbers}}}")
+    assert next(ranges.found_in(case)) == f"float32: {found}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        (
+            f"op: Shape, opset: 25, attrs: {{end: -1}}, inputs: {{data: {data(2, 3, 4)}",
+            ["from the default to inside from the back"],
+        ),
+        (
+            f"op: Split, opset: 18, attrs: {{num_outputs: 2}}, inputs: {{input: {data(5, 2, 3)}",
+            ["axis 0: a shorter last part"],
+        ),
+        (
+            "op: Split, opset: 18, attrs: {axis: -1},"
+            f" inputs: {{input: {data(5, 2, 3)}, split: {whole(2, 0, 1)}",
+            ["axis 2: a length of 0 between"],
+        ),
+        (
+            f"op: Tile, opset: 13, inputs: {{input: {data(2, 3)}, repeats: {whole(0, 2)}",
+            ["repeats 0, 2"],
+        ),
+        (
+            "op: ReverseSequence, opset: 28,"
+            f" inputs: {{input: {data(3, 2)}, sequence_lens: {whole(1, 3)}",
+            ["time first, 2 axes, length 1", "time first, 2 axes, length all"],
+        ),
+        (
+            "op: Pad, opset: 25, attrs: {mode: edge},"
+            f" inputs: {{data: {data(2, 3)}, pads: {whole(0, 3, 0, 2)}",
+            ["edge: begin padded by the length or more, end padded"],
+        ),
+        (
+            f"op: Pad, opset: 25, inputs: {{data: {data(2, 3)}, pads: {whole(-1, 1, 0, 0)}",
+            [],
+        ),
+        (
+            f"op: CenterCropPad, opset: 18, inputs: {{input_data: {data(5)}, shape: {whole(2)}",
+            ["cropped by an odd number"],
+        ),
+        (
+            f"op: Squeeze, opset: 25, inputs: {{data: {data(1, 3, 1)}, axes: {whole(-1, 0)}",
+            ["[1,n,1] along 0, 2"],
+        ),
+        (f"op: Squeeze, opset: 25, inputs: {{data: {data(1, 3)}", ["[1,n] along all"]),
+        (
+            f"op: Unsqueeze, opset: 25, inputs: {{data: {data(2, 3)}, axes: {whole(-2)}",
+            ["2 axes, and new ones at 1"],
+        ),
+        (
+            f"op: Reshape, opset: 25, inputs: {{data: {data(2, 3)}, shape: {whole(0, -1)}",
+            ["to [0,-1]"],
+        ),
+        (
+            f"op: EyeLike, opset: 22, attrs: {{k: -1}}, inputs: {{input: {data(2, 3)}",
+            ["wide, the lowest corner"],
+        ),
+        (
+            "op: Trilu, opset: 14, attrs: {upper: 0},"
+            f" inputs: {{input: {data(3, 3)}, k: {{value: 5, dtype: int64}}",
+            ["upper=0, square, above the matrix"],
+        ),
+    ],
+)
+def test_numbers_are_told_apart_by_place(fields: str, found: list[str], case_of: Write) -> None:
+    assert [*ranges.found_in(case_of(f"{fields}}}"))] == found

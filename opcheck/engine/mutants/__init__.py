@@ -15,6 +15,7 @@ from opcheck.engine.mutants import (
     places,
     pooling,
     poorer,
+    roundings,
     rows,
     scalars,
     schema,
@@ -159,6 +160,7 @@ def causes_of(op: OpVersion) -> tuple[Mutant, ...]:
         steps.mutants(declared, operator),
         slices.mutants(declared, operator),
         scalars.mutants(declared, operator),
+        roundings.mutants(),
         poorer.mutants(declared, operator),
         versions.in_other_versions(op, operator, [*by_name.values()], _of_own),
     ):

@@ -37,6 +37,10 @@ def mutants(schema: Schema, known: Operator) -> Iterator[Mutant]:
     for attribute in attributes:
         if attribute.type in ("strings", "floats"):
             yield from _of_repeated_lists(attribute.name)
+        if attribute.type == "ints":
+            text = f"{attribute.name}, an order of axes, was taken for the inverse order"
+            read = partial(_with_list, attribute.name, inverse_order)
+            yield reading(f"{attribute.name}_inverted", text, read)
         if names_axes(attribute) and attribute.type == "int":
             yield from _of_negative_axes(attribute)
     optional = [n for n, parameter in enumerate(schema.inputs) if parameter.option == "optional"]
@@ -112,6 +116,12 @@ def entries_exchanged(size: int, one: int, other: int, values: Sequence[Any]) ->
 def first_for_all(values: Sequence[Any]) -> Sequence[Any]:
     """Mutant: each entry is the first."""
     return [*values[:1]] * len(values)
+
+
+def inverse_order(values: Sequence[int]) -> Sequence[int]:
+    """Mutant: the order that undoes an order of all axes; other lists stay."""
+    places = range(len(values))
+    return [values.index(place) for place in places] if sorted(values) == [*places] else values
 
 
 def _of_negative_axes(attribute: Attribute) -> Iterator[Mutant]:

@@ -14,7 +14,7 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck.engine.axes import check_size, listed
 from opcheck.engine.interpolation import CORNERS_OF_ONE_ELEMENT
-from opcheck.engine.operators import formula_builder, leave_open, operator
+from opcheck.engine.operators import formulas_of_versions, leave_open, operator
 from opcheck.engine.rulings import flag
 from opcheck.errors import InvalidNode
 from opcheck.numbers import Array
@@ -101,12 +101,13 @@ class Grid:
     change: Callable[[Geometry], Geometry] = unchanged
 
 
-@formula_builder(20)
+@formulas_of_versions(20)
 def affine_grid(grid: Grid, theta: Array, size: Array, *, align_corners: int) -> Array:
     """Return the positions in the output space: theta times (x, y, z, 1) of each element.
 
     theta: (N, 2, 3) or (N, 3, 4); size: a list (N, C, H, W) or (N, C, D, H, W), in which C changes
-    nothing and 0 makes an empty grid. The grid: (N, H, W, 2) or (N, D, H, W, 3), in theta's type.
+    nothing and 0 makes an empty result. The result: (N, H, W, 2) or (N, D, H, W, 3), in theta's
+    type. grid: the steps, which mutants change.
 
     Raises InvalidNode for a size that is not such a list or has a negative number, and for a theta
     of another shape. An align_corners other than 0 and 1 counts as either, or raises it:

@@ -16,7 +16,7 @@ from opcheck.engine.integers import in_type
 from opcheck.engine.mutants.elements import SIGNED
 from opcheck.engine.operators import (
     Formula,
-    formula_builder,
+    formulas_of_versions,
     operator,
     raise_unspecified,
     signature_of,
@@ -126,7 +126,7 @@ def to_either_side(function: OfPair, a: Tensor, b: Tensor) -> Tensor:
     """Return `function` of a and b, of which floats may be rounded to either neighbor.
 
     So they are where a kernel goes on to compute with the result. Integers are exact. Raises what
-    `function` does.
+    `function` does: division NotSupported for integers divided by 0 and the least one by -1.
     """
     exact = function(a, b)
     return exact if exact.dtype.kind in "iu" else xp.inexact(exact, 0)
@@ -144,7 +144,10 @@ DIV.formula(build=_versions_of_div)(divided)
 
 @DIV.mutant("negative quotients were rounded down", only=SIGNED, build=_versions_of_div)
 def quotients_rounded_down(a: Array, b: Array) -> Array:
-    """Mutant: integers are divided with rounding down, as in Python."""
+    """Mutant: integers are divided with rounding down, as in Python.
+
+    Raises NotSupported where a divisor is 0, or the least number is divided by -1.
+    """
     divided(a, b)
     return a // b
 
@@ -237,4 +240,4 @@ OF_MANY: Mapping[str, tuple[Callable[..., Tensor], ...]] = {
 for _name, _functions in OF_MANY.items():
     _since_8 = {since: since >= 8 for since in opset.versions("", _name)}
     _operator = operator(_name, exact=_name in ("Max", "Min"))
-    _operator.formula_and_alternatives(formula_builder(each=_since_8)(of_many), *_functions)
+    _operator.formula_and_alternatives(formulas_of_versions(each=_since_8)(of_many), *_functions)

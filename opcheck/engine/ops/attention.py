@@ -27,7 +27,7 @@ from opcheck import dtypes, numbers as xp
 from opcheck.engine.axes import stretches
 from opcheck.engine.operators import (
     Formula,
-    formula_builder,
+    formulas_of_versions,
     leave_open,
     operator,
     raise_unspecified,
@@ -510,7 +510,7 @@ def lengths_of(nonpad_kv_seqlen: Array, batch_size: int, keys: int) -> Array:
     return lengths
 
 
-@formula_builder(23, options=["split"])
+@formulas_of_versions(23, options=["split"])
 def attention_23(
     compute: Compute,
     Q: Array,
@@ -562,7 +562,7 @@ def attention_23(
     return run(compute, 23, tensors, attributes, used=used, split=split)
 
 
-@formula_builder(24, 25, options=["split"])
+@formulas_of_versions(24, 25, options=["split"])
 def attention_24(
     compute: Compute,
     Q: Array,
@@ -661,7 +661,10 @@ def uncapped(scores: Array, softcap: float, keep: Keep) -> Array:
 
 
 def mask_before_limit(heads: Heads) -> tuple[Array, Array]:
-    """Mutant: the mask is added before the softcap."""
+    """Mutant: the mask is added before the softcap.
+
+    Raises NotSupported, while judging, if a key is hidden and Q, K or V holds NaN or infinity.
+    """
     softcap = heads.attributes.softcap
 
     def capped_shares(x: Array, is_empty: Array, v: Array, keep: Keep) -> tuple[Array, Array]:
@@ -678,17 +681,26 @@ def tangent_of_scores(scores: Array, softcap: float, keep: Keep) -> Array:
 
 
 def causal_from_the_first_key(heads: Heads) -> tuple[Array, Array]:
-    """Mutant: the keys that precede the queries are not counted."""
+    """Mutant: the keys that precede the queries are not counted.
+
+    Raises NotSupported, while judging, if a key is hidden and Q, K or V holds NaN or infinity.
+    """
     return computed(replace(heads, offset=heads.offset * 0))
 
 
 def causal_to_the_last_key(heads: Heads) -> tuple[Array, Array]:
-    """Mutant: the last query stands at the last key."""
+    """Mutant: the last query stands at the last key.
+
+    Raises NotSupported, while judging, if a key is hidden and Q, K or V holds NaN or infinity.
+    """
     return computed(replace(heads, offset=heads.k.shape[2] - heads.q.shape[2]))
 
 
 def own_key_hidden(heads: Heads) -> tuple[Array, Array]:
-    """Mutant: j < i + offset, if `is_causal`."""
+    """Mutant: j < i + offset, if `is_causal`.
+
+    Raises NotSupported, while judging, if a key is hidden and Q, K or V holds NaN or infinity.
+    """
     return computed(replace(heads, offset=heads.offset - heads.attributes.is_causal))
 
 
@@ -698,19 +710,28 @@ def with_scale(heads: Heads, scale: Any) -> Heads:
 
 
 def scaled_once(heads: Heads) -> tuple[Array, Array]:
-    """Mutant: sqrt(scale) multiplies queries alone."""
+    """Mutant: sqrt(scale) multiplies queries alone.
+
+    Raises NotSupported, while judging, if a key is hidden and Q, K or V holds NaN or infinity.
+    """
     return computed(with_scale(heads, root_of_scale(heads)))
 
 
 def scale_of_values(heads: Heads) -> tuple[Array, Array]:
-    """Mutant: the default of scale is 1/sqrt(v_head_size)."""
+    """Mutant: the default of scale is 1/sqrt(v_head_size).
+
+    Raises NotSupported, while judging, if a key is hidden and Q, K or V holds NaN or infinity.
+    """
     if heads.attributes.scale is not None:
         return computed(heads)
     return computed(with_scale(heads, (heads.v.shape[3] or 1) ** -0.5))
 
 
 def heads_in_turns(heads: Heads) -> tuple[Array, Array]:
-    """Mutant: the heads of the keys serve those of the queries in turns."""
+    """Mutant: the heads of the keys serve those of the queries in turns.
+
+    Raises NotSupported, while judging, if a key is hidden and Q, K or V holds NaN or infinity.
+    """
     serving = np.arange(heads.q.shape[1]) % heads.k.shape[1]
     k = np.take(heads.k, serving, axis=1)
     v = np.take(heads.v, serving, axis=1)
@@ -718,7 +739,10 @@ def heads_in_turns(heads: Heads) -> tuple[Array, Array]:
 
 
 def first_head_for_all(heads: Heads) -> tuple[Array, Array]:
-    """Mutant: the first head of the keys serves all."""
+    """Mutant: the first head of the keys serves all.
+
+    Raises NotSupported, while judging, if a key is hidden and Q, K or V holds NaN or infinity.
+    """
     return computed(replace(heads, k=heads.k[:, :1], v=heads.v[:, :1]))
 
 
@@ -738,12 +762,18 @@ def has_boolean_mask(heads: Heads) -> bool:
 
 
 def mask_inverted(heads: Heads) -> tuple[Array, Array]:
-    """Mutant: true hides a key."""
+    """Mutant: true hides a key.
+
+    Raises NotSupported, while judging, if a key is hidden and Q, K or V holds NaN or infinity.
+    """
     return computed(replace(heads, shown=~heads.shown) if has_boolean_mask(heads) else heads)
 
 
 def mask_added(heads: Heads) -> tuple[Array, Array]:
-    """Mutant: a mask of booleans is added as 1 and 0."""
+    """Mutant: a mask of booleans is added as 1 and 0.
+
+    Raises NotSupported, while judging, if a key is hidden and Q, K or V holds NaN or infinity.
+    """
     if not has_boolean_mask(heads):
         return computed(heads)
     return computed(replace(heads, shown=None, bias=heads.shown.astype(heads.q.dtype)))
@@ -757,7 +787,10 @@ def shares_of_queries(x: Array, is_empty: Array, v: Array, keep: Keep) -> tuple[
 
 
 def product_not_scaled(heads: Heads) -> tuple[Array, Array]:
-    """Mutant: in mode 0, qk_matmul_output is Q @ K^T."""
+    """Mutant: in mode 0, qk_matmul_output is Q @ K^T.
+
+    Raises NotSupported, while judging, if a key is hidden and Q, K or V holds NaN or infinity.
+    """
     y, qk = computed(heads)
     if heads.attributes.qk_matmul_output_mode == 0:
         _, qk = computed(with_scale(heads, 1.0))
@@ -765,12 +798,18 @@ def product_not_scaled(heads: Heads) -> tuple[Array, Array]:
 
 
 def padding_attended(heads: Heads) -> tuple[Array, Array]:
-    """Mutant: keys beyond nonpad_kv_seqlen are attended."""
+    """Mutant: keys beyond nonpad_kv_seqlen are attended.
+
+    Raises NotSupported, while judging, if a key is hidden and Q, K or V holds NaN or infinity.
+    """
     return computed(replace(heads, lengths=None))
 
 
 def split_with_heads_last(x: Array, count: int | None) -> Array:
-    """Mutant: the last axis has the heads' first elements, then their second ones, and so on."""
+    """Mutant: the last axis has the heads' first elements, then their second ones, and so on.
+
+    Of three axes, raises InvalidNode unless `count` is a number above 0 that divides the last axis.
+    """
     if x.ndim == 4:
         return x
     batches, heads, tokens, size = split_heads(x, count).shape

@@ -25,7 +25,7 @@ from opcheck import numbers as xp
 from opcheck.engine.operators import (
     Formula,
     check_shape,
-    formula_builder,
+    formulas_of_versions,
     leave_open,
     operator,
     raise_unspecified,
@@ -257,7 +257,7 @@ def in_training(
 # ── the formula ───────────────────────────────────────────────────────────────────────────────
 
 
-@formula_builder(each={since: since for since in RANKS_OF_VERSIONS})
+@formulas_of_versions(each={since: since for since in RANKS_OF_VERSIONS})
 def before_14(
     steps: Steps,
     since: int,
@@ -279,7 +279,7 @@ def before_14(
     statistics: (C), or (1) for (N). With `spatial` 0 since version 7 they are (C, D1, …, Dn): each
     element has its own statistics. The node is in training with more than one of its `outputs`, and
     up to version 6 also if `is_test` is 0. Another number than 0 and 1 of `spatial` counts as
-    either, or raises InvalidNode: FLAG_OF_ANOTHER_NUMBER.
+    either, or raises InvalidNode: FLAG_OF_ANOTHER_NUMBER. since: the version.
 
     Raises InvalidNode for other shapes, and for a rank of X that the version does not have: 4 in
     version 1, 2 or more in 6 and 7, 1 or more in 9.
@@ -305,7 +305,7 @@ def before_14(
     return in_training(steps, batch, momentum, epsilon)
 
 
-@formula_builder(14, 15)
+@formulas_of_versions(14, 15)
 def since_14(
     steps: Steps,
     X: Tensor,

@@ -154,5 +154,8 @@ def clip_1(input: Tensor, *, min: float | None, max: float | None) -> Tensor:
 
 @OP.mutant("min counted more than max where it is above it", 13)
 def max_before_min(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
-    """Mutant: the upper bound is applied first."""
+    """Mutant: the upper bound is applied first.
+
+    Raises InvalidNode for a bound of rank 1 or more.
+    """
     return clip(clip(input, None, max), min)

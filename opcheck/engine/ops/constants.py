@@ -9,6 +9,7 @@ The texts under their own symbols, all versions:
 """
 
 import math
+import sys
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -17,7 +18,7 @@ import numpy as np
 
 from opcheck import dtypes, numbers as xp
 from opcheck.engine.axes import check_size, listed
-from opcheck.engine.operators import formula_builder, operator, raise_unspecified
+from opcheck.engine.operators import formulas_of_versions, operator, raise_unspecified
 from opcheck.errors import NotSupported, decline, reject
 from opcheck.numbers import Array
 
@@ -64,7 +65,10 @@ def constant_of_any_kind(**values: Any) -> Array:
 
 @CONSTANT.mutant("a missing value was taken for 0", *OF_ANY_KIND, of_validity=True)
 def nothing_is_zero(**values: Any) -> Array:
-    """Mutant: without any value the output is one zero."""
+    """Mutant: without any value the output is one zero.
+
+    Raises InvalidNode for several values, NotSupported for a sparse tensor.
+    """
     if all(value is None for value in values.values()):
         return np.zeros(1, np.float32)
     return constant_of_any_kind(**values)
@@ -99,7 +103,11 @@ def constant_of_shape(input: Array, *, value: Array) -> Array:
     of_validity=True,
 )
 def sizes_of_any_rank(input: Array, *, value: Array) -> Array:
-    """Mutant: sizes with any number of axes are a list."""
+    """Mutant: sizes with any number of axes are a list.
+
+    Raises InvalidNode for a `value` of no or several elements, and for a negative size;
+    NotSupported for more than 64 axes, MemoryError for more than 2^28 elements.
+    """
     return constant_of_shape(np.reshape(input, -1), value=value)
 
 
@@ -146,13 +154,17 @@ def count_of_integers(start: int, limit: int, delta: int) -> int:
 def count_of_floats(start: Array, limit: Array, delta: Array) -> int:
     """Return max(ceil((limit - start) / delta), 0) of floats, of rank 0.
 
-    Raises NotSupported for NaN, infinity and a delta of 0, and where the count depends on how the
-    quotient is rounded; MemoryError for more than 2^28 numbers.
+    Raises NotSupported for NaN, infinity, a delta of 0, and ends further apart than float64
+    reaches. So it does for a quotient within 1/1024 of a whole number, relatively, as its rounding
+    may decide the count, unless it is whole, and the difference and the step are float32 numbers.
+    Raises MemoryError for more than 2^28 numbers.
     """
     ends = [float(xp.values_of(x)) for x in (start, limit, delta)]
     if not all(map(math.isfinite, ends)) or not ends[2]:
         raise_unspecified("such ends and steps")
     first, last, step = map(Fraction, ends)
+    if abs(last - first) > sys.float_info.max:
+        raise_unspecified("ends that are further apart than float64 reaches")
     exact = (last - first) / step
     # The function body casts the difference and the step to float32, and divides them there.
     operands = [last - first, step]
@@ -179,7 +191,7 @@ def range_of_integers(start: Array, limit: Array, delta: Array) -> Array:
     return (first + np.arange(count, dtype=np.uint64) * step).astype(start.dtype)
 
 
-@formula_builder(11, 27)
+@formulas_of_versions(11, 27)
 def range_by(
     steps: Steps, start: Array, limit: Array, delta: Array, *, stash_type: int = 1
 ) -> Array:

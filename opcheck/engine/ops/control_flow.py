@@ -4,6 +4,9 @@ A graph comes as an `engine.graphs.Subgraph`: a function of its inputs by positi
 its outputs, each rounded to its type. A value is a tensor of any kind of numbers, or a sequence: a
 list of tensors. The formulas move values between iterations, and compute nothing themselves.
 
+What runs a graph raises BeyondBudget for too many nodes or elements, and WrongOperator if the file
+that declares an operator in it is wrong.
+
 The parts of the file: conditions and scan outputs, which several operators have in common; each
 operator, by the pseudo-code of its text; their mutants. What a mutant does otherwise than the
 formula is a function, or a field of a dataclass, with which the formula is built.
@@ -22,7 +25,7 @@ from opcheck.engine.graphs import Subgraph
 from opcheck.engine.operators import (
     check_one_of,
     check_shape,
-    formula_builder,
+    formulas_of_versions,
     operator,
     raise_unspecified,
 )
@@ -107,7 +110,7 @@ def by_scan_output(rows: Sequence[Values]) -> list[Values]:
 Choose: TypeAlias = Callable[[Array, Subgraph, Subgraph], Values]
 
 
-@formula_builder(*VERSIONS)
+@formulas_of_versions(*VERSIONS)
 def if_versions(
     choose: Choose, cond: Array, *, then_branch: Subgraph, else_branch: Subgraph
 ) -> Values:
@@ -173,7 +176,7 @@ class LoopSteps:
     accumulate: Accumulate = stacked
 
 
-@formula_builder(*VERSIONS)
+@formulas_of_versions(*VERSIONS)
 def loop_versions(
     steps: LoopSteps,
     M: Array = None,
@@ -346,7 +349,7 @@ def scanned(
     return states, by_scan_output(rows)
 
 
-@formula_builder(
+@formulas_of_versions(
     each={9: from_the_front, 11: from_either_end} | dict.fromkeys(SINCE_16, from_either_end)
 )
 def scan_versions(
@@ -395,7 +398,7 @@ def scan_versions(
 SCAN.formula(build=scan_versions)(ScanSteps())
 
 
-@formula_builder(8)
+@formulas_of_versions(8)
 def scan_8(
     steps: ScanSteps,
     sequence_lens: Array = None,
@@ -507,7 +510,7 @@ class MapSteps:
     collect: Callable[[Values], Values] = collected
 
 
-@formula_builder(17)
+@formulas_of_versions(17)
 def sequence_map_versions(steps: MapSteps, *additional_inputs: Array, body: Subgraph) -> Values:
     """Return the sequence of what the body gives for each sample of the input sequence.
 
@@ -531,27 +534,44 @@ SEQUENCE_MAP.formula(build=sequence_map_versions)(MapSteps())
 
 
 def branches_exchanged(cond: Array, then_branch: Subgraph, else_branch: Subgraph) -> Values:
-    """Mutant: then_branch runs if `cond` is false."""
+    """Mutant: then_branch runs if `cond` is false.
+
+    Raises InvalidNode for a cond of no or several elements, NotSupported where rounding decides it,
+    and what the branch's nodes raise.
+    """
     return chosen(cond, else_branch, then_branch)
 
 
 def then_always(cond: Array, then_branch: Subgraph, else_branch: Subgraph) -> Values:
-    """Mutant: then_branch runs whatever `cond` is."""
+    """Mutant: then_branch runs whatever `cond` is.
+
+    Raises what the branch's nodes raise.
+    """
     return then_branch()
 
 
 def else_always(cond: Array, then_branch: Subgraph, else_branch: Subgraph) -> Values:
-    """Mutant: else_branch runs whatever `cond` is."""
+    """Mutant: else_branch runs whatever `cond` is.
+
+    Raises what the branch's nodes raise.
+    """
     return else_branch()
 
 
 def outputs_reversed(cond: Array, then_branch: Subgraph, else_branch: Subgraph) -> Values:
-    """Mutant: the outputs come from the last to the first."""
+    """Mutant: the outputs come from the last to the first.
+
+    Raises InvalidNode for a cond of no or several elements, NotSupported where rounding decides it,
+    and what the branch's nodes raise.
+    """
     return chosen(cond, then_branch, else_branch)[::-1]
 
 
 def first_condition(cond: Array, then_branch: Subgraph, else_branch: Subgraph) -> Values:
-    """Mutant: of several elements of `cond` the first decides, and none is false."""
+    """Mutant: of several elements of `cond` the first decides, and none is false.
+
+    Raises what the branch's nodes raise.
+    """
     if cond.size and bool(xp.reshape(cond, -1)[0]):
         return then_branch()
     return else_branch()
@@ -653,17 +673,27 @@ def shapes_kept(states: Values, initial: Values) -> Values:
 
 
 def outputs_from_the_back(elements: Values, axis: int = 0) -> Array:
-    """Mutant: the last iteration comes first."""
+    """Mutant: the last iteration comes first.
+
+    Raises InvalidNode for an axis out of range and for shapes that differ, NotSupported for
+    elements that are sequences.
+    """
     return stacked(elements[::-1], axis)
 
 
 def outputs_of_the_last(elements: Values, axis: int = 0) -> Array:
-    """Mutant: the last iteration's element stands for all."""
+    """Mutant: the last iteration's element stands for all.
+
+    Raises InvalidNode for an axis out of range, NotSupported for elements that are sequences.
+    """
     return stacked([elements[-1]] * len(elements), axis)
 
 
 def outputs_concatenated(elements: Values, axis: int = 0) -> Array:
-    """Mutant: elements that have an axis are put together along their first one, not a new one."""
+    """Mutant: elements that have an axis are put together along their first one, not a new one.
+
+    Of elements of rank 0, raises InvalidNode for an axis out of range and for shapes that differ.
+    """
     if elements[0].ndim:
         return xp.concat(elements, axis=0)
     return stacked(elements, axis)
@@ -748,7 +778,10 @@ LOOP.mutant_table(
 
 
 def output_axis_first(elements: Values, axis: int = 0) -> Array:
-    """Mutant: scan_output_axes is ignored."""
+    """Mutant: scan_output_axes is ignored.
+
+    Raises InvalidNode for shapes that differ, NotSupported for elements that are sequences.
+    """
     return stacked(elements)
 
 
@@ -812,17 +845,26 @@ SCAN.mutant_table(POSITIONS, build=scan_8)
 
 
 def first_for_all(body: Subgraph, samples: Values, n: int, others: Values) -> Array:
-    """Mutant: the body has the first sample each time."""
+    """Mutant: the body has the first sample each time.
+
+    Raises what the body's nodes raise.
+    """
     return applied(body, samples, 0, others)
 
 
 def from_the_back(body: Subgraph, samples: Values, n: int, others: Values) -> Array:
-    """Mutant: the last sample comes first."""
+    """Mutant: the last sample comes first.
+
+    Raises what the body's nodes raise.
+    """
     return applied(body, samples, -1 - n, others)
 
 
 def others_exchanged(body: Subgraph, samples: Values, n: int, others: Values) -> Array:
-    """Mutant: the body's inputs after the sample come from the last to the first."""
+    """Mutant: the body's inputs after the sample come from the last to the first.
+
+    Raises what the body's nodes raise.
+    """
     return applied(body, samples, n, others[::-1])
 
 

@@ -30,7 +30,7 @@ from opcheck.engine.axes import (
     Windows,
     windows_of,
 )
-from opcheck.engine.operators import check_one_of, check_shape, formula_builder, operator
+from opcheck.engine.operators import check_one_of, check_shape, formulas_of_versions, operator
 from opcheck.engine.ops.activations import sigmoid
 from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, reject
@@ -126,7 +126,7 @@ def windows_of_filters(
 Convolution: TypeAlias = Callable[[Array, Array, Array, Windows, int], Array]
 
 
-@formula_builder(each={1: OPEN_SIZES_OF_1, 11: OPEN_SIZES, 22: OPEN_SIZES}, alike=(1, 11))
+@formulas_of_versions(each={1: OPEN_SIZES_OF_1, 11: OPEN_SIZES, 22: OPEN_SIZES}, alike=(1, 11))
 def conv(
     convolution: Convolution,
     open_sizes: Collection[Ruling],
@@ -145,6 +145,7 @@ def conv(
 
     X: N×C×D1×…×Dn; W: M×C/group×k1×…×kn; B: [M], None for zeros; attributes: None for the defaults.
     An infinite weight or NaN on padding makes NaN, or nothing: INFINITE_WEIGHT_ON_PADDING.
+    convolution: computes Y; open_sizes: the rulings on sizes that this version leaves open.
 
     Raises InvalidNode for shapes and attributes that do not fit each other. Where no window fits
     the output is empty, or raises it: NO_WINDOW_FITS, SIZE_BELOW_0. In version 1 an output under
@@ -509,7 +510,7 @@ class Steps:
     state: Callable[[Array, int], Array] = last_elements
 
 
-@formula_builder(27)
+@formulas_of_versions(27)
 def causal_conv_with_state(
     steps: Steps,
     input: Array,
@@ -552,24 +553,36 @@ CAUSAL.alternative("", build=causal_conv_with_state)(Steps(between=stored))
 
 
 def over_time_backwards(x: Array, weight: Array, bias: Array) -> Array:
-    """Mutant: a convolution as in mathematics."""
+    """Mutant: a convolution as in mathematics.
+
+    Raises MemoryError for more than 2^28 elements.
+    """
     return over_time(x, weight[..., ::-1], bias)
 
 
 def ahead(x: Array, weight: Array, bias: Array) -> Array:
-    """Mutant: half of the kernel is on elements that follow, and on zeros behind the last."""
+    """Mutant: half of the kernel is on elements that follow, and on zeros behind the last.
+
+    Raises MemoryError for more than 2^28 elements.
+    """
     half = weight.shape[2] // 2
     moved = np.concat([x[..., half:], np.zeros_like(x[..., :half])], axis=2)
     return over_time(moved, weight, bias)
 
 
 def by_the_first_kernel(x: Array, weight: Array, bias: Array) -> Array:
-    """Mutant: each channel has the first one's kernel."""
+    """Mutant: each channel has the first one's kernel.
+
+    Raises MemoryError for more than 2^28 elements.
+    """
     return over_time(x, np.broadcast_to(weight[:1], weight.shape), bias)
 
 
 def by_the_first_bias(x: Array, weight: Array, bias: Array) -> Array:
-    """Mutant: each channel has the first one's bias."""
+    """Mutant: each channel has the first one's bias.
+
+    Raises MemoryError for more than 2^28 elements.
+    """
     return over_time(x, weight, first_for_all(bias))
 
 

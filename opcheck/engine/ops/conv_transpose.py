@@ -32,7 +32,7 @@ from opcheck.engine.axes import (
     listed,
     windows_of,
 )
-from opcheck.engine.operators import formula_builder, leave_open, operator, raise_unspecified
+from opcheck.engine.operators import formulas_of_versions, leave_open, operator, raise_unspecified
 from opcheck.engine.ops.conv import (
     OPERANDS,
     Convolution,
@@ -141,7 +141,7 @@ class Transposed:
     read: Callable[[Placement], Placement] = as_given
 
 
-@formula_builder(each={1: 1, 11: 11, 22: 11})
+@formulas_of_versions(each={1: 1, 11: 11, 22: 11})
 def conv_transpose(
     transposed: Transposed,
     since: int,
@@ -162,7 +162,7 @@ def conv_transpose(
 
     B: [M], None for zeros; attributes: None for the defaults. `since` is 1, or 11 for later
     versions too. Where an infinite weight, or NaN, meets no element of X, it adds nothing, or makes
-    NaN: INFINITE_WEIGHT_BETWEEN_ELEMENTS.
+    NaN: INFINITE_WEIGHT_BETWEEN_ELEMENTS. transposed: the steps, which mutants change.
 
     Raises InvalidNode for shapes, kernel_shape or group that do not fit each other; an unknown
     auto_pad, and pads beside it; lists of another length; strides and dilations below 1, other
@@ -549,7 +549,7 @@ CONV_TRANSPOSE.mutant_table(
 Joining: TypeAlias = Callable[[Array, Windows], Array]
 
 
-@formula_builder(18)
+@formulas_of_versions(18)
 def col2im(
     join: Joining,
     input: Array,
@@ -632,20 +632,32 @@ def overwritten(columns: Array, windows: Windows) -> Array:
 
 
 def mean(columns: Array, windows: Windows) -> Array:
-    """Mutant: blocks that overlap are averaged."""
+    """Mutant: blocks that overlap are averaged.
+
+    Raises NotSupported for booleans or texts that overlap, and for texts where no block is; while
+    judging also where a sum of integers overflows or one of complex numbers is rounded.
+    """
     over = np.maximum(number_of_blocks(columns, windows), 1)
     y = put_back(columns, windows)
     return y if y.dtype.kind in "bO" else (y / over).astype(y.dtype)
 
 
 def blocks_in_columns(columns: Array, windows: Windows) -> Array:
-    """Mutant: blocks are enumerated from the last axis on."""
+    """Mutant: blocks are enumerated from the last axis on.
+
+    Raises NotSupported for booleans or texts that overlap, and for texts where no block is; while
+    judging also where a sum of integers overflows or one of complex numbers is rounded.
+    """
     n = len(windows.axes)
     return put_back(with_axes_reversed(columns, slice(n + 1, None)), windows)
 
 
 def places_in_columns(columns: Array, windows: Windows) -> Array:
-    """Mutant: places in a block are enumerated from the last axis on."""
+    """Mutant: places in a block are enumerated from the last axis on.
+
+    Raises NotSupported for booleans or texts that overlap, and for texts where no block is; while
+    judging also where a sum of integers overflows or one of complex numbers is rounded.
+    """
     n = len(windows.axes)
     return put_back(with_axes_reversed(columns, slice(1, n + 1)), windows)
 
@@ -663,7 +675,11 @@ def with_axes_reversed(columns: Array, part: slice) -> Array:
 
 
 def channels_last(columns: Array, windows: Windows) -> Array:
-    """Mutant: channels come after the places of a block."""
+    """Mutant: channels come after the places of a block.
+
+    Raises NotSupported for booleans or texts that overlap, and for texts where no block is; while
+    judging also where a sum of integers overflows or one of complex numbers is rounded.
+    """
     batch = max(1, windows.outer[0])
     terms = prod(axis.kernel for axis in windows.axes)
     split = columns.reshape(batch, terms, len(columns) // batch, prod(windows.shape[2:]))

@@ -17,7 +17,7 @@ from opcheck import numbers as xp, opset
 from opcheck.engine.axes import from_either_end, scalar
 from opcheck.engine.integers import check_in_type
 from opcheck.engine.mutants.elements import BEYOND_FLOAT16, DOUBLE, FLOATS, LONG
-from opcheck.engine.operators import Formula, formula_builder, operator
+from opcheck.engine.operators import Formula, formulas_of_versions, operator
 from opcheck.engine.rulings import flag
 from opcheck.numbers import Array
 
@@ -90,7 +90,10 @@ ACCUMULATIONS: Mapping[str, Accumulation] = {
 def starting_anew(
     width: int, of: Accumulation, x: Array, axis: int, exclusive: bool, reverse: bool
 ) -> Array:
-    """Mutant: each `width` elements, counted from the end in reverse, are scanned alone."""
+    """Mutant: each `width` elements, counted from the end in reverse, are scanned alone.
+
+    Raises NotSupported, while judging, for integers that the type does not hold.
+    """
     length = x.shape[axis]
     first_end = length % width if reverse else width
     parts = np.split(x, range(first_end, length, width), axis)
@@ -98,24 +101,36 @@ def starting_anew(
 
 
 def flattened(of: Accumulation, x: Array, axis: int, exclusive: bool, reverse: bool) -> Array:
-    """Mutant: the whole tensor is scanned, in the order of memory."""
+    """Mutant: the whole tensor is scanned, in the order of memory.
+
+    Raises NotSupported, while judging, for integers that the type does not hold.
+    """
     return of.scan(x.reshape(-1), 0, exclusive, reverse).reshape(x.shape)
 
 
 def along_the_first(of: Accumulation, x: Array, axis: int, exclusive: bool, reverse: bool) -> Array:
-    """Mutant: the axis is the first."""
+    """Mutant: the axis is the first.
+
+    Raises NotSupported, while judging, for integers that the type does not hold.
+    """
     return of.scan(x, 0, exclusive, reverse)
 
 
 def along_the_last(of: Accumulation, x: Array, axis: int, exclusive: bool, reverse: bool) -> Array:
-    """Mutant: the axis is the last."""
+    """Mutant: the axis is the last.
+
+    Raises NotSupported, while judging, for integers that the type does not hold.
+    """
     return of.scan(x, x.ndim - 1, exclusive, reverse)
 
 
 def exclusive_from_the_front(
     of: Accumulation, x: Array, axis: int, exclusive: bool, reverse: bool
 ) -> Array:
-    """Mutant: what is exclusive is moved to the back in reverse too."""
+    """Mutant: what is exclusive is moved to the back in reverse too.
+
+    Raises NotSupported, while judging, for integers that the type does not hold.
+    """
     if not (exclusive and reverse):
         return of.scan(x, axis, exclusive, reverse)
     inclusive = of.scan(x, axis, False, True)
@@ -123,7 +138,10 @@ def exclusive_from_the_front(
 
 
 def by_difference(of: Accumulation, x: Array, axis: int, exclusive: bool, reverse: bool) -> Array:
-    """Mutant: what is left out is taken away from a scan of more."""
+    """Mutant: what is left out is taken away from a scan of more.
+
+    Raises NotSupported, while judging, for integers that the type does not hold.
+    """
     y = of.scan(x, axis, False, False)
     if reverse and y.size:
         whole = np.take(y, [-1], axis)
@@ -184,9 +202,11 @@ def declare(name: str, accumulation: Accumulation) -> None:
     """Declare the operator `name`, whose versions have one formula, and its mutants.
 
     `accumulation` is what both compute: sums or products. The operator is registered.
+
+    Raises WrongOperator for a name that ONNX does not have.
     """
     op = operator(name, module=__name__)
-    versions = formula_builder(*opset.versions("", name))(scanned)
+    versions = formulas_of_versions(*opset.versions("", name))(scanned)
     op.formula(build=versions)(accumulation.scan)
 
     def of_mutant(scan: Callable[..., Array]) -> Mapping[int, Formula]:

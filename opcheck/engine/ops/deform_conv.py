@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import NO_WINDOW_FITS, Windows, windows_of
-from opcheck.engine.operators import check_shape, formula_builder, operator, raise_unspecified
+from opcheck.engine.operators import check_shape, formulas_of_versions, operator, raise_unspecified
 from opcheck.engine.ops.conv import check_filters, in_turns, matmul, of_channels, turned
 from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode
@@ -170,7 +170,7 @@ class Steps:
     operands: Callable[[Array, Array, Array, int, int], Operands] = as_given
 
 
-@formula_builder(19, 22)
+@formulas_of_versions(19, 22)
 def deform_conv(
     steps: Steps,
     X: Array,

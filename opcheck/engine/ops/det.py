@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck import numbers as xp
-from opcheck.engine.operators import Formula, formula_builder, operator, raise_unspecified
+from opcheck.engine.operators import Formula, formulas_of_versions, operator, raise_unspecified
 from opcheck.errors import reject
 from opcheck.numbers import Tensor
 from opcheck.numbers.faulty import bare
@@ -44,7 +44,7 @@ def by_logarithms(y: Tensor) -> Tensor:
     return xp.sign(y) * xp.exp(xp.log(xp.abs(y)))
 
 
-@formula_builder(11, 22, options=["finish"])
+@formulas_of_versions(11, 22, options=["finish"])
 def of_matrices(
     determinants: Determinants, X: Tensor, *, finish: Determinants = as_computed
 ) -> Tensor:

@@ -3,7 +3,8 @@
 `opcheck.opset.direct_ml` states which operator of ONNX each one is, how its members become
 attributes and constant inputs, and what only DirectML forbids. Here its tensors become those of
 ONNX's formula, and the result one of DirectML. Where the two pages define different things, this
-declines, or the page of DirectML decides what ONNX's text leaves open.
+declines, or the page of DirectML decides what ONNX's text leaves open. What looks up an operator of
+ONNX raises WrongOperator if the file that declares it is wrong.
 
 The parts of the file: what the pages do not define; the tensors of ONNX's operator; the formulas;
 the operators.

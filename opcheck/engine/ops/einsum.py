@@ -24,7 +24,7 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.integers import check_in_type
-from opcheck.engine.operators import formula_builder, operator, raise_unspecified
+from opcheck.engine.operators import formulas_of_versions, operator, raise_unspecified
 from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Array
@@ -276,7 +276,7 @@ def sum_of_products(operands: Sequence[Array], how: Summation) -> Array:
     return y
 
 
-@formula_builder(12, 28)
+@formulas_of_versions(12, 28)
 def einsum(read: Callable[[str], str], *Inputs: Array, equation: str) -> Array:
     """Return the Inputs' products, summed over the labels that the output's term is without.
 

@@ -19,7 +19,7 @@ from opcheck.engine.axes import check_size, scalar
 from opcheck.engine.operators import (
     Formula,
     check_shape,
-    formula_builder,
+    formulas_of_versions,
     leave_open,
     operator,
     raise_unspecified,
@@ -56,9 +56,9 @@ Transform: TypeAlias = Callable[[Array, Request], Array]
 
 
 def exactly(y: NDArray[Any]) -> Array:
-    """Return numbers of more digits than float64 has, of the kind in force.
+    """Return longdouble numbers `y` in the kind in force, as the sum of two float64 numbers.
 
-    y: of longdouble. Plain numbers are rounded to float64.
+    Plain numbers are rounded to float64. Infinity, NaN and what float64 does not reach become NaN.
     """
     high = y.astype(np.float64)
     return xp.astype(high, np.float64) + xp.astype((y - high).astype(np.float64), np.float64)
@@ -310,7 +310,7 @@ def spectra_of_frames(transform: Transform, signal: Array, framing: Framing) -> 
     return transform(frames, Request(bins, length, inverse=False, folded=False))
 
 
-@formula_builder(17)
+@formulas_of_versions(17)
 def stft(
     spectra: Spectra,
     signal: Array,
@@ -325,6 +325,7 @@ def stft(
     signal: [batch, length, 1 or 2]; window: a list, None for ones; frame_step, frame_length:
     tensors of one element. The length of a frame is frame_length, or else the window's, or else the
     signal's. With `onesided` there are length // 2 + 1 bins, else as many as elements in a frame.
+    spectra: makes them of a signal and its framing.
 
     Raises InvalidNode for other shapes, a window of another length than frame_length, a `onesided`
     other than 0 and 1, and one side of a complex signal. One element of rank 1 or more is taken or
@@ -368,39 +369,60 @@ def scaled_by_length(x: Array, request: Request, power: float) -> Array:
 
 
 def turned_the_other_way(x: Array, request: Request) -> Array:
-    """Mutant: the factors are those of the other direction."""
+    """Mutant: the factors are those of the other direction.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     y = transformed(x, request._replace(inverse=not request.inverse))
     return y * request.length ** (-1 if request.inverse else 1)
 
 
 def unitary(x: Array, request: Request) -> Array:
-    """Mutant: either direction is divided by the root of the length."""
+    """Mutant: either direction is divided by the root of the length.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     return scaled_by_length(x, request, 0.5 if request.inverse else -0.5)
 
 
 def parts_exchanged(x: Array, request: Request) -> Array:
-    """Mutant: the imaginary parts come first."""
+    """Mutant: the imaginary parts come first.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     return transformed(x, request)[..., ::-1]
 
 
 def imaginary_part_ignored(x: Array, request: Request) -> Array:
-    """Mutant: the imaginary parts of the input are 0."""
+    """Mutant: the imaginary parts of the input are 0.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     is_real = np.array([1, 0], x.dtype)[: x.shape[-1]]
     return transformed(x * is_real, request)
 
 
 def length_of_a_power_of_2(x: Array, request: Request) -> Array:
-    """Mutant: the length is rounded up to a power of 2."""
+    """Mutant: the length is rounded up to a power of 2.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     return transformed(x, request._replace(length=1 << (request.length - 1).bit_length()))
 
 
 def last_value_left_out(x: Array, request: Request) -> Array:
-    """Mutant: the last value of a signal is left out, unless it is the only one."""
+    """Mutant: the last value of a signal is left out, unless it is the only one.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     return transformed(x[..., : max(x.shape[-2] - 1, 1), :], request)
 
 
 def with_factors_in(kind: Any, x: Array, request: Request) -> Array:
-    """Mutant: the factors are rounded to a type of fewer digits."""
+    """Mutant: the factors are rounded to a type of fewer digits.
+
+    If the transform is folded, raises MemoryError for more than 2^28 factors.
+    """
     if request.folded:
         return transformed(x, request)
     turn = (2j if request.inverse else -2j) * np.pi / request.length
@@ -443,7 +465,10 @@ STFT.mutant_table(MUTANTS, build=stft_by)
 
 @DFT.mutant("the inverse was not divided by the length", build=each_version)
 def inverse_not_divided(x: Array, request: Request) -> Array:
-    """Mutant: neither direction is divided."""
+    """Mutant: neither direction is divided.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     return scaled_by_length(x, request, 1 if request.inverse else 0)
 
 
@@ -452,20 +477,29 @@ def inverse_not_divided(x: Array, request: Request) -> Array:
     build=each_version,
 )
 def divided_forwards(x: Array, request: Request) -> Array:
-    """Mutant: the other direction is divided."""
+    """Mutant: the other direction is divided.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     return scaled_by_length(x, request, 1 if request.inverse else -1)
 
 
 @DFT.mutant("the inverse was divided by the values that there are", build=each_version)
 def divided_by_what_there_is(x: Array, request: Request) -> Array:
-    """Mutant: the inverse is divided by the number of values, not that of bins."""
+    """Mutant: the inverse is divided by the number of values, not that of bins.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     y = transformed(x, request)
     return y * (request.length / x.shape[-2]) if request.inverse else y * 1.0
 
 
 @DFT.mutant("zeros came before a signal that is too short", build=each_version)
 def padded_in_front(x: Array, request: Request) -> Array:
-    """Mutant: a short signal ends where the transform does."""
+    """Mutant: a short signal ends where the transform does.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     front = 0 if request.folded else max(request.length - x.shape[-2], 0)
     widths = [(0, 0)] * (x.ndim - 2) + [(front, 0), (0, 0)]
     return transformed(np.pad(x, widths), request)
@@ -473,7 +507,10 @@ def padded_in_front(x: Array, request: Request) -> Array:
 
 @DFT.mutant("the other half of a one-sided spectrum was left out", build=each_version)
 def conjugates_left_out(x: Array, request: Request) -> Array:
-    """Mutant: the inverse of half a spectrum takes the other half for 0."""
+    """Mutant: the inverse of half a spectrum takes the other half for 0.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     y = transformed(x, request._replace(folded=False))
     return y[..., :1] if request.folded else y
 
@@ -483,7 +520,10 @@ def conjugates_left_out(x: Array, request: Request) -> Array:
     build=each_version,
 )
 def all_but_the_first_twice(x: Array, request: Request) -> Array:
-    """Mutant: the frequency of half the length stands for a conjugate too."""
+    """Mutant: the frequency of half the length stands for a conjugate too.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     is_half = np.arange(x.shape[-2]) * 2 == request.length
     times = np.where(is_half & request.folded, 2, 1).astype(x.dtype)[:, np.newaxis]
     return transformed(x * times, request)
@@ -512,27 +552,43 @@ def spectra_with_zeros(signal: Array, framing: Framing, before: int, behind: int
 
 @STFT.mutant("frames were centered, with zeros around the signal", build=stft)
 def centered(signal: Array, framing: Framing) -> Array:
-    """Mutant: the first frame lies around the first element."""
+    """Mutant: the first frame lies around the first element.
+
+    Raises NotSupported for frames without elements, MemoryError for a transform of more than 2^28
+    factors.
+    """
     half = framing.length // 2
     return spectra_with_zeros(signal, framing, half, half)
 
 
 @STFT.mutant("a last frame was filled up with zeros", build=stft)
 def tail_padded(signal: Array, framing: Framing) -> Array:
-    """Mutant: what is behind the last frame has a frame too."""
+    """Mutant: what is behind the last frame has a frame too.
+
+    Raises NotSupported for frames without elements or longer than the signal by more than a step,
+    MemoryError for a transform of more than 2^28 factors.
+    """
     missing = (framing.length - signal.shape[1]) % framing.step
     return spectra_with_zeros(signal, framing, 0, missing)
 
 
 @STFT.mutant("the last frame was left out", build=stft)
 def last_frame_left_out(signal: Array, framing: Framing) -> Array:
-    """Mutant: there is a frame less."""
+    """Mutant: there is a frame less.
+
+    Raises NotSupported for frames without elements or longer than the signal by more than a step,
+    MemoryError for a transform of more than 2^28 factors.
+    """
     return spectra(signal, framing)[:, :-1]
 
 
 @STFT.mutant("the window was reversed", build=stft)
 def window_reversed(signal: Array, framing: Framing) -> Array:
-    """Mutant: the window's last element comes first."""
+    """Mutant: the window's last element comes first.
+
+    Raises NotSupported for frames without elements or longer than the signal by more than a step,
+    MemoryError for a transform of more than 2^28 factors.
+    """
     window = framing.window
     backwards = None if window is None else window[::-1]
     return spectra(signal, framing._replace(window=backwards))
@@ -540,7 +596,11 @@ def window_reversed(signal: Array, framing: Framing) -> Array:
 
 @STFT.mutant("the window was applied twice", build=stft)
 def window_applied_twice(signal: Array, framing: Framing) -> Array:
-    """Mutant: each frame is multiplied by the window's squares."""
+    """Mutant: each frame is multiplied by the window's squares.
+
+    Raises NotSupported for frames without elements or longer than the signal by more than a step,
+    MemoryError for a transform of more than 2^28 factors.
+    """
     window = framing.window
     squares = None if window is None else window * window
     return spectra(signal, framing._replace(window=squares))

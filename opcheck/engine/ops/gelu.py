@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from opcheck import numbers as xp
 from opcheck.engine.graphs import body_formula
-from opcheck.engine.operators import check_one_of, formula_builder, operator
+from opcheck.engine.operators import check_one_of, formulas_of_versions, operator
 from opcheck.engine.rulings import with_limit
 from opcheck.model import OpVersion
 from opcheck.numbers import Array, Tensor
@@ -15,7 +15,7 @@ OP = operator("Gelu")
 MILLIONTHS = 44715
 
 
-@formula_builder(20)
+@formulas_of_versions(20)
 def versions(gate: Callable[[Tensor, str], Tensor], X: Tensor, *, approximate: str) -> Tensor:
     """Return 0.5 * X * (1 + gate(X)), in the shape of X: version 20.
 

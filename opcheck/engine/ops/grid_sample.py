@@ -35,7 +35,7 @@ from opcheck.engine.interpolation import (
 )
 from opcheck.engine.operators import (
     check_one_of,
-    formula_builder,
+    formulas_of_versions,
     leave_open,
     operator,
     raise_unspecified,
@@ -489,7 +489,7 @@ def check_grid(since: int, X: Array, grid: Array) -> None:
         raise InvalidNode(f"grid {list(grid.shape)} for X {list(X.shape)}")
 
 
-@formula_builder(each={16: 16, 20: 20, 22: 20})
+@formulas_of_versions(each={16: 16, 20: 20, 22: 20})
 def grid_sample(
     sampler: GridSampling,
     since: int,
@@ -506,7 +506,8 @@ def grid_sample(
     innermost tensor dimension to the outermost". r is 2 in version 16. Less than a pixel outside of
     X a location is interpolated with 0, is 0, or the last pixel: HALF_OUTSIDE. Of ties, and where
     float32 cannot tell, either pixel is the nearest: UNSTATED_TIES, NEARER_NEIGHBOR. Averages of
-    integers are cut off or rounded: CAST_OF_AVERAGES.
+    integers are cut off or rounded: CAST_OF_AVERAGES. sampler: the steps, which mutants change;
+    since: the version.
 
     Raises InvalidNode for an unknown mode or padding_mode, and for other shapes. An align_corners
     other than 0 and 1 counts as either, or raises it: FLAG_OF_ANOTHER_NUMBER.

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck import numbers as xp
-from opcheck.engine.operators import Formula, check_shape, formula_builder, operator
+from opcheck.engine.operators import Formula, check_shape, formulas_of_versions, operator
 from opcheck.engine.ops.normalizations import (
     FLOATING_STASH_TYPES,
     InvStdDevOf,
@@ -49,7 +49,7 @@ EMPTY_GROUPS = Ruling(
 # ── the formula ───────────────────────────────────────────────────────────────────────────────
 
 
-@formula_builder(21, options=["computes"])
+@formulas_of_versions(21, options=["computes"])
 def group_normalization(
     stage_one: StageOne,
     X: Tensor,
@@ -64,7 +64,7 @@ def group_normalization(
     """Return scale * (x - mean) / sqrt(variance + epsilon) + bias, in the shape of X.
 
     X: (N, C, D1, …, Dn), of rank 2 or more; scale and bias: (C). With `computes`, stage two is
-    computed in the type of X, also of 16 bits.
+    computed in the type of X, also of 16 bits. stage_one: normalizes X in groups.
 
     Raises InvalidNode for other shapes, for a num_groups below 1 or that does not divide C, and for
     a `stash_type` other than float (1), float16 (10), double (11) and bfloat16 (16). For an empty X
@@ -176,7 +176,7 @@ OP.mutant_table(
 )
 
 
-@formula_builder(21)
+@formulas_of_versions(21)
 def with_other_operands(
     channel_of: ChannelOf, X: Tensor, scale: Tensor, bias: Tensor, **attrs: Any
 ) -> Tensor:

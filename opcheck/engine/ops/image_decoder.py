@@ -26,7 +26,7 @@ from opcheck.engine.axes import check_size
 from opcheck.engine.operators import (
     FormulaBuilder,
     check_one_of,
-    formula_builder,
+    formulas_of_versions,
     leave_open,
     operator,
     raise_unspecified,
@@ -162,7 +162,7 @@ def has_8_bits(image: Image, stored: str) -> bool:
 Arranged: TypeAlias = "Callable[[Image, str], Array]"
 
 
-@formula_builder(20, options=["opened"])
+@formulas_of_versions(20, options=["opened"])
 def image_decoder(
     arranged: Arranged,
     encoded_stream: Array,
@@ -231,33 +231,51 @@ OP.formula(build=image_decoder)(pixels)
 
 
 def channels_first(image: Image, pixel_format: str) -> Array:
-    """Mutant: channels come before rows."""
+    """Mutant: channels come before rows.
+
+    Raises NotSupported, while judging, for an image with colors in Grayscale.
+    """
     return np.moveaxis(pixels(image, pixel_format), -1, 0)
 
 
 def upside_down(image: Image, pixel_format: str) -> Array:
-    """Mutant: rows come from the last to the first."""
+    """Mutant: rows come from the last to the first.
+
+    Raises NotSupported, while judging, for an image with colors in Grayscale.
+    """
     return pixels(image, pixel_format)[::-1]
 
 
 def columns_first(image: Image, pixel_format: str) -> Array:
-    """Mutant: columns come before rows."""
+    """Mutant: columns come before rows.
+
+    Raises NotSupported, while judging, for an image with colors in Grayscale.
+    """
     return pixels(image, pixel_format).swapaxes(0, 1)
 
 
 def always_bgr(image: Image, pixel_format: str) -> Array:
-    """Mutant: blue comes first in colors, whatever pixel_format is."""
+    """Mutant: blue comes first in colors, whatever pixel_format is.
+
+    Raises NotSupported, while judging, for an image with colors in Grayscale.
+    """
     return pixels(image, "BGR" if pixel_format == "RGB" else pixel_format)
 
 
 def gray_without_channels(image: Image, pixel_format: str) -> Array:
-    """Mutant: an image in gray has two axes."""
+    """Mutant: an image in gray has two axes.
+
+    Raises NotSupported, while judging, for an image with colors in Grayscale.
+    """
     made = pixels(image, pixel_format)
     return made[..., 0] if pixel_format == "Grayscale" else made
 
 
 def gray_thrice(image: Image, pixel_format: str) -> Array:
-    """Mutant: an image in gray has three channels."""
+    """Mutant: an image in gray has three channels.
+
+    Raises NotSupported, while judging, for an image with colors in Grayscale.
+    """
     made = pixels(image, pixel_format)
     return np.repeat(made, 3, axis=-1) if pixel_format == "Grayscale" else made
 
@@ -268,19 +286,28 @@ def is_file_without_colors(image: Image) -> bool:
 
 
 def gray_files_have_one_channel(image: Image, pixel_format: str) -> Array:
-    """Mutant: a file without colors has one channel in every format of pixels."""
+    """Mutant: a file without colors has one channel in every format of pixels.
+
+    Raises NotSupported, while judging, for an image with colors in Grayscale.
+    """
     made = pixels(image, pixel_format)
     return made[..., :1] if is_file_without_colors(image) else made
 
 
 def gray_files_have_no_channels(image: Image, pixel_format: str) -> Array:
-    """Mutant: a file without colors has two axes."""
+    """Mutant: a file without colors has two axes.
+
+    Raises NotSupported, while judging, for an image with colors in Grayscale.
+    """
     made = pixels(image, pixel_format)
     return made[..., 0] if is_file_without_colors(image) else made
 
 
 def palette_as_gray(image: Image, pixel_format: str) -> Array:
-    """Mutant: the numbers of colors in a palette are the colors."""
+    """Mutant: the numbers of colors in a palette are the colors.
+
+    Raises NotSupported, while judging, for colors in Grayscale without a palette.
+    """
     if image.mode != "P":
         return pixels(image, pixel_format)
     numbers = np.asarray(image)[..., np.newaxis]
@@ -288,7 +315,10 @@ def palette_as_gray(image: Image, pixel_format: str) -> Array:
 
 
 def bits_as_numbers(image: Image, pixel_format: str) -> Array:
-    """Mutant: white is 1 in images of two colors."""
+    """Mutant: white is 1 in images of two colors.
+
+    Raises NotSupported, while judging, for an image with colors in Grayscale.
+    """
     made = pixels(image, pixel_format)
     return made // 255 if image.mode == "1" else made
 
@@ -320,7 +350,11 @@ OP.mutant_table(
 
 
 def opened_unless_of(excluded: str, stream: Array) -> Image | None:
-    """Mutants: return the image of a stream, or None if it is of this format."""
+    """Mutants: return the image of a stream, or None if it is of this format.
+
+    Raises NotSupported without Pillow, and, while judging, for images whose pixels the text does
+    not decide: see `opened`. Raises MemoryError for more than 2^28 samples in three channels.
+    """
     image = opened(stream)
     return None if image is None or image.format == excluded else image
 

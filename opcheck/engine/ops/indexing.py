@@ -27,7 +27,7 @@ from opcheck.engine.axes import (
 )
 from opcheck.engine.operators import (
     check_one_of,
-    formula_builder,
+    formulas_of_versions,
     operator,
     raise_unspecified,
 )
@@ -61,7 +61,7 @@ GATHER = operator("Gather", exact=True)
 GatherFunction: TypeAlias = Callable[[Array, Array, int], Array]
 
 
-@formula_builder(each={1: False, 11: True, 13: True})
+@formulas_of_versions(each={1: False, 11: True, 13: True})
 def by_index(
     function: GatherFunction, may_be_negative: bool, data: Array, indices: Array, *, axis: int
 ) -> Array:
@@ -69,7 +69,8 @@ def by_index(
 
     data: of rank r ≥ 1; indices: of rank q, so that the output has rank q + r − 1. "All index
     values are expected to be within bounds [-s, s-1] along axis of size s." Version 1 mentions no
-    negative index, which is refused or counts from the back: NEGATIVE_INDEX.
+    negative index, which is refused or counts from the back: NEGATIVE_INDEX. may_be_negative: True
+    since version 11.
 
     Raises InvalidNode for an axis or an index out of range, and so for data of rank 0. Raises
     NotSupported for an output of more axes than NumPy has.
@@ -165,7 +166,10 @@ def from_memory(data: Array, index_of_0: Array, indices: Array, axis: int) -> Ar
 
 @GATHER.mutant("a negative index read what lies in front in memory", is_asked=False)
 def negative_index_into_memory(data: Array, indices: Array, *, axis: int) -> Array:
-    """Mutant: no index is counted from the back."""
+    """Mutant: no index is counted from the back.
+
+    Raises InvalidNode for an axis out of range, and so for data of rank 0.
+    """
     place = from_either_end(axis, data.ndim)
     numbers = np.arange(data.size).reshape(data.shape)
     firsts = np.take(numbers, np.zeros_like(indices, np.int64), axis=place)
@@ -175,7 +179,10 @@ def negative_index_into_memory(data: Array, indices: Array, *, axis: int) -> Arr
 
 @GATHER.mutant("an index out of range gave zeros", of_validity=True)
 def zeros_out_of_range(data: Array, indices: Array, *, axis: int) -> Array:
-    """Mutant: an index out of range gives zeros."""
+    """Mutant: an index out of range gives zeros.
+
+    Raises InvalidNode for an axis out of range, and so for data of rank 0.
+    """
     place = from_either_end(axis, data.ndim)
     return np.zeros((*data.shape[:place], *indices.shape, *data.shape[place + 1 :]), data.dtype)
 
@@ -247,7 +254,11 @@ def gather_elements(data: Array, indices: Array, *, axis: int) -> Array:
     is_asked=False,
 )
 def negative_element_into_memory(data: Array, indices: Array, *, axis: int) -> Array:
-    """Mutant: no index is counted from the back."""
+    """Mutant: no index is counted from the back.
+
+    Raises InvalidNode for indices of another rank than `data`, or longer than it on another axis,
+    for rank 0, for an axis out of range, and for any index of an axis without elements.
+    """
     place = from_either_end(axis, data.ndim)
     numbers = np.arange(data.size).reshape(data.shape)
     firsts = gather_elements(numbers, np.zeros_like(indices), axis=place)
@@ -433,7 +444,12 @@ def one_hot(indices: Array, depth: Array, values: Array, *, axis: int) -> Array:
 
 @ONE_HOT.mutant("a negative index gave off values alone", 11, 28, is_asked=False)
 def negative_index_ignored(indices: Array, depth: Array, values: Array, *, axis: int) -> Array:
-    """Mutant: no index is counted from the back."""
+    """Mutant: no index is counted from the back.
+
+    depth: one number. Raises InvalidNode for a negative one, values of another shape than [2], and
+    an axis out of range; NotSupported for floats that int64 does not hold; MemoryError for more
+    than 2^28 elements.
+    """
     outside = number_of_classes(indices, depth)
     places = np.where(indices < 0, outside, in_int64(indices))
     return one_hot(places, depth, values, axis=axis)

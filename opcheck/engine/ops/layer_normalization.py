@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import from_either_end, stretches
-from opcheck.engine.operators import Formula, formula_builder, operator
+from opcheck.engine.operators import Formula, formulas_of_versions, operator
 from opcheck.engine.ops.normalizations import (
     Axes,
     InvStdDevOf,
@@ -56,7 +56,7 @@ def axes_from(axis: int, rank: int) -> Axes:
     return tuple(range(from_either_end(axis, rank), rank))
 
 
-@formula_builder(17, options=["normalized_axes", "computes", "folds"])
+@formulas_of_versions(17, options=["normalized_axes", "computes", "folds"])
 def layer_normalization(
     inv_std_dev: InvStdDevOf,
     X: Tensor,
@@ -126,7 +126,10 @@ OP.alternative(
 
 
 def first_axis_from(axis: int, rank: int) -> Axes:
-    """Mutant: `axis` alone is normalized."""
+    """Mutant: `axis` alone is normalized.
+
+    Raises InvalidNode for an axis outside of [-rank, rank-1].
+    """
     return axes_from(axis, rank)[:1]
 
 
@@ -150,14 +153,17 @@ Change: TypeAlias = Callable[[Tensor, Tensor, Tensor, int], tuple[Tensor, Tensor
 def with_outputs_changed(change: Change) -> Mapping[int, Formula]:
     """Return a mutant's formula by version: `change` makes its outputs of the right ones.
 
-    `change` takes Y, Mean, InvStdDev and the axis, counted from the front. Raises what the formula
-    does.
+    `change` takes Y, Mean, InvStdDev and the axis, counted from the front. The formula raises
+    what the right one does.
     """
 
     def formula(
         X: Tensor, Scale: Tensor, B: Tensor | None = None, **attrs: Any
     ) -> tuple[Tensor, ...]:
-        """Return the changed outputs."""
+        """Return the changed outputs.
+
+        Raises InvalidNode for an axis out of range, and what version 17's formula does.
+        """
         axis = from_either_end(attrs["axis"], X.ndim)
         y, mean, inverse = OP.formulas[17](X, Scale, B, **attrs)
         return change(y, mean, inverse, axis)

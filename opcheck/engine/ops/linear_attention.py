@@ -26,7 +26,7 @@ from opcheck import numbers as xp
 from opcheck.engine.operators import (
     check_one_of,
     check_shape,
-    formula_builder,
+    formulas_of_versions,
     operator,
     raise_unspecified,
 )
@@ -254,7 +254,7 @@ def heads_in_order(q_num_heads: int, kv_num_heads: int) -> NDArray[np.intp]:
     return np.arange(q_num_heads)
 
 
-@formula_builder(27, options=["order"])
+@formulas_of_versions(27, options=["order"])
 def linear_attention(
     recurrence: Recurrence,
     query: Tensor,

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from opcheck import numbers as xp
 from opcheck.engine.operators import (
     check_one_of,
-    formula_builder,
+    formulas_of_versions,
     leave_open,
     operator,
     raise_unspecified,
@@ -195,7 +195,7 @@ def label_of_largest(scores: Tensor, labels: NDArray[Any]) -> Any:
 # ── the operators ─────────────────────────────────────────────────────────────────────────────
 
 
-@formula_builder(1, options=["transform"])
+@formulas_of_versions(1, options=["transform"])
 def regressed(
     weights_of: WeightsFunction,
     X: Tensor,
@@ -224,7 +224,7 @@ def regressed(
     return transform(scores, post_transform)
 
 
-@formula_builder(1, options=["transform", "top"])
+@formulas_of_versions(1, options=["transform", "top"])
 def classified(
     weights_of: WeightsFunction,
     X: Tensor,
@@ -243,7 +243,8 @@ def classified(
     X: features, [N, F], or [F], which is taken for [1, F]. The E labels are integers or texts.
     coefficients: F for each class. intercepts: one for each class, or None. top: finds the labels
     by the transformed scores: of equal ones the first or last label, TOP_OF_EQUAL_SCORES; NaN is
-    the largest, the smallest or never exceeded, NAN_IN_ORDER.
+    the largest, the smallest or never exceeded, NAN_IN_ORDER. weights_of: makes a matrix of the
+    coefficients.
 
     Raises InvalidNode unless exactly one list of labels is given, for other ranks of X, for other
     numbers of coefficients or intercepts, and for a post_transform that does not exist. Raises
@@ -269,7 +270,11 @@ def classified(
 
 
 def transformed_by_column(scores: Tensor, name: str) -> Tensor:
-    """Mutant: a softmax goes over the rows of each class."""
+    """Mutant: a softmax goes over the rows of each class.
+
+    Raises InvalidNode for a name that is not of TRANSFORMS, NotSupported for SOFTMAX_ZERO and
+    PROBIT.
+    """
     return transformed(scores, name, axis=0)
 
 
@@ -279,12 +284,18 @@ def weights_by_feature(coefficients: Sequence[float], targets: int) -> NDArray[n
 
 
 def label_of_smallest(scores: Tensor, labels: NDArray[Any]) -> Any:
-    """Mutant: the smallest score is the top one."""
+    """Mutant: the smallest score is the top one.
+
+    Raises NotSupported for no classes, and if rounding decides between labels that are texts.
+    """
     return label_of_largest(-scores, labels)
 
 
 def label_from_the_back(scores: Tensor, labels: NDArray[Any]) -> Any:
-    """Mutant: the first label is that of the last score."""
+    """Mutant: the first label is that of the last score.
+
+    Raises NotSupported for no classes, and if rounding decides between labels that are texts.
+    """
     return label_of_largest(scores, labels[::-1])
 
 

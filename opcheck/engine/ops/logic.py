@@ -211,18 +211,29 @@ def shifted(X: Array, Y: Array, *, direction: str) -> Array:
 
 @BIT_SHIFT.mutant("the amount was taken modulo the width", 28)
 def shifted_modulo_the_width(X: Array, Y: Array, *, direction: str) -> Array:
-    """Mutant: as processors do it."""
+    """Mutant: as processors do it.
+
+    Raises InvalidNode for shapes that do not broadcast, and for directions other than LEFT and
+    RIGHT.
+    """
     return shifted(X, Y & Y.dtype.type(8 * Y.itemsize - 1), direction=direction)
 
 
 @BIT_SHIFT.mutant("the direction was ignored")
 def always_to_the_left(X: Array, Y: Array, *, direction: str) -> Array:
-    """Mutant: the direction is LEFT."""
+    """Mutant: the direction is LEFT.
+
+    Raises InvalidNode for shapes that do not broadcast.
+    """
     return shifted(X, Y, direction="LEFT")
 
 
 @BIT_SHIFT.mutant("zeros were shifted in, whatever the sign", 28, only=SIGNED)
 def zeros_shifted_in(X: Array, Y: Array, *, direction: str) -> Array:
-    """Mutant: signed integers are shifted as unsigned ones."""
+    """Mutant: signed integers are shifted as unsigned ones.
+
+    Raises InvalidNode for shapes that do not broadcast, and for directions other than LEFT and
+    RIGHT.
+    """
     unsigned = f"u{X.itemsize}"
     return shifted(X.view(unsigned), Y.view(unsigned), direction=direction).view(X.dtype)

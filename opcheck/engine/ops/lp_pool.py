@@ -21,7 +21,7 @@ from opcheck.engine.axes import (
     SIZE_UNDER_SAME,
     Windows,
 )
-from opcheck.engine.operators import formula_builder, operator
+from opcheck.engine.operators import formulas_of_versions, operator
 from opcheck.engine.ops.pools import (
     COUNTED_WINDOW,
     Attributes,
@@ -77,7 +77,7 @@ TEXTS: Mapping[int, Text] = {
 # ── the formula ───────────────────────────────────────────────────────────────────────────────
 
 
-@formula_builder(each=TEXTS, alike=(2, 11, 18))
+@formulas_of_versions(each=TEXTS, alike=(2, 11, 18))
 def lp_pool(
     norms: Norms,
     text: Text,

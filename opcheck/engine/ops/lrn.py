@@ -15,7 +15,7 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import AxisWindows, Windows
-from opcheck.engine.operators import formula_builder, operator, raise_unspecified
+from opcheck.engine.operators import formulas_of_versions, operator, raise_unspecified
 from opcheck.engine.ops.normalizations import RANKS, check_rank
 from opcheck.numbers import Tensor
 
@@ -28,7 +28,7 @@ SquareSum: TypeAlias = Callable[[Tensor, int], Tensor]
 # ── the formula ───────────────────────────────────────────────────────────────────────────────
 
 
-@formula_builder(1, 13)
+@formulas_of_versions(1, 13)
 def local_response_normalization(
     square_sum: SquareSum, X: Tensor, *, alpha: float, beta: float, bias: float, size: int
 ) -> Tensor:

@@ -12,7 +12,7 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck.engine.axes import common_shape, stretches
 from opcheck.engine.integers import check_in_type
-from opcheck.engine.operators import Formula, formula_builder, operator, raise_unspecified
+from opcheck.engine.operators import Formula, formulas_of_versions, operator, raise_unspecified
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import ZERO_TIMES_NO_NUMBER
 from opcheck.errors import InvalidNode, reject
@@ -57,7 +57,7 @@ def matrix_product(product: Product, A: Tensor, B: Tensor) -> Tensor:
     return xp.reshape(product(a, b), (*stack, *rows, *columns))
 
 
-@formula_builder(1, 9, 13)
+@formulas_of_versions(1, 9, 13)
 def matmul(product: Product, A: Tensor, B: Tensor) -> Tensor:
     """Return Y of all versions, as numpy.matmul does: of matrices, vectors, or stacks of matrices.
 
@@ -206,7 +206,7 @@ def factors_scaled(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: f
     return xp.bilinear(scaled(alpha, a), b, xp.plain.matmul, a.shape[1], addend)
 
 
-@formula_builder(1, 6)
+@formulas_of_versions(1, 6)
 def gemm_with_broadcast(
     combination: Combination,
     A: Tensor,
@@ -233,7 +233,7 @@ def gemm_with_broadcast(
     return combination(a, b, C, alpha, beta)
 
 
-@formula_builder(7, 9)
+@formulas_of_versions(7, 9)
 def gemm_with_c(
     combination: Combination,
     A: Tensor,
@@ -258,7 +258,7 @@ def gemm_with_c(
     return combination(a, b, C, alpha, beta)
 
 
-@formula_builder(11, 13)
+@formulas_of_versions(11, 13)
 def gemm_with_optional_c(
     combination: Combination,
     A: Tensor,
@@ -305,19 +305,31 @@ GEMM.formula_and_alternatives(gemm, terms_scaled, factors_scaled)
 def alpha_and_beta_exchanged(
     a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float
 ) -> Tensor:
-    """Mutant: beta * A' * B' + alpha * C."""
+    """Mutant: beta * A' * B' + alpha * C.
+
+    Raises NotSupported for integers times an alpha or a beta that is not whole, or not below 2^31;
+    while judging, also for a Y that a type of integers does not hold.
+    """
     return terms_scaled(a, b, C, beta, alpha)
 
 
 @GEMM.mutant("alpha multiplied C too", build=gemm)
 def alpha_of_all(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float) -> Tensor:
-    """Mutant: alpha * (A' * B' + beta * C)."""
+    """Mutant: alpha * (A' * B' + beta * C).
+
+    Raises NotSupported for integers times an alpha or a beta that is not whole, or not below 2^31;
+    while judging, also for a Y that a type of integers does not hold.
+    """
     return scaled(alpha, terms_scaled(a, b, C, 1, beta))
 
 
 @GEMM.mutant("a vector C was a column where there are as many rows", build=gemm)
 def vector_is_a_column(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float) -> Tensor:
-    """Mutant: a C of shape [M] has an element for each row of Y."""
+    """Mutant: a C of shape [M] has an element for each row of Y.
+
+    Raises NotSupported for integers times an alpha or a beta that is not whole, or not below 2^31;
+    while judging, also for a Y that a type of integers does not hold.
+    """
     if C is not None and C.shape == a.shape[:1]:
         C = xp.expand_dims(C, axis=1)
     return terms_scaled(a, b, C, alpha, beta)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import check_size, elements_at
-from opcheck.engine.operators import formula_builder, leave_open, operator
+from opcheck.engine.operators import formulas_of_versions, leave_open, operator
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers import Tensor
 from opcheck.numbers.faulty import bare
@@ -109,7 +109,7 @@ def maximum(image: Tensor, rows: Bin, columns: Bin) -> Tensor:
 # ── the formula ───────────────────────────────────────────────────────────────────────────────
 
 
-@formula_builder(1, 22)
+@formulas_of_versions(1, 22)
 def max_roi_pool(
     read: Callable[[Regions], Regions],
     X: Tensor,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import check_size, elements_at, listed
-from opcheck.engine.operators import formula_builder, leave_open, operator
+from opcheck.engine.operators import formulas_of_versions, leave_open, operator
 from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Tensor
@@ -91,7 +91,7 @@ def attributes_of(
 Unpooling: TypeAlias = Callable[[Tensor, Places, Sequence[int]], Tensor]
 
 
-@formula_builder(9, 11, 22)
+@formulas_of_versions(9, 11, 22)
 def max_unpool(
     unpool: Unpooling,
     X: Tensor,
@@ -171,7 +171,10 @@ def unpooled(X: Tensor, places: Places, shape: Sequence[int]) -> Tensor:
 
 
 def indices_of_planes(X: Tensor, places: Places, shape: Sequence[int]) -> Tensor:
-    """Mutant: indices begin anew with each channel."""
+    """Mutant: indices begin anew with each channel.
+
+    Raises NotSupported, while judging, if values that differ share a place.
+    """
     size = max(1, prod(shape[2:]))
     planes = np.arange(prod(shape[:2])).reshape(*shape[:2], *[1] * (len(shape) - 2))
     moved = places % size + prod(shape[2:]) * planes
@@ -179,7 +182,10 @@ def indices_of_planes(X: Tensor, places: Places, shape: Sequence[int]) -> Tensor
 
 
 def by_columns(X: Tensor, places: Places, shape: Sequence[int]) -> Tensor:
-    """Mutant: indices count in column-major order."""
+    """Mutant: indices count in column-major order.
+
+    Raises NotSupported, while judging, if values that differ share a place.
+    """
     numbers = np.unravel_index(places.reshape(-1), shape)
     return unpooled(X, np.ravel_multi_index(numbers, shape, order="F").reshape(X.shape), shape)
 

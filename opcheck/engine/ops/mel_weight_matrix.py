@@ -21,7 +21,7 @@ from opcheck.dtypes import DType
 from opcheck.engine.axes import check_size, scalar
 from opcheck.engine.operators import (
     Formula,
-    formula_builder,
+    formulas_of_versions,
     leave_open,
     operator,
     raise_unspecified,
@@ -123,7 +123,7 @@ def bins_of(at: Reals, high: float, bins_per_unit: float, cut: Function) -> Real
     return np.asarray(cut(at))
 
 
-@formula_builder(17, options=["cut", "mark", "more"])
+@formulas_of_versions(17, options=["cut", "mark", "more"])
 def of_bands(
     frequencies: Frequencies,
     num_mel_bins: Tensor,
@@ -142,7 +142,7 @@ def of_bands(
     They are of the type output_datatype. All inputs are scalars; edges are in Hz. The options are
     what mutants do otherwise: `cut` makes bins of places, `mark` changes the heights, and `more` is
     added to the length. Integers that stand for fractions follow FRACTIONS_AS_INTEGERS; no bands
-    give an empty matrix.
+    give an empty matrix. frequencies: makes the bands' edges.
 
     Raises InvalidNode for an input of other than one element, or of rank 1 and more by
     ONE_ELEMENT_AS_A_SCALAR. Raises NotSupported for a negative number of bands, a dft_length or

@@ -5,7 +5,7 @@ from typing import Any
 from opcheck import numbers as xp
 from opcheck.engine.axes import common_shape
 from opcheck.engine.mutants.elements import SIGNED
-from opcheck.engine.operators import check_one_of, formula_builder, operator, raise_unspecified
+from opcheck.engine.operators import check_one_of, formulas_of_versions, operator, raise_unspecified
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import flag
 from opcheck.errors import InvalidNode, decline, reject
@@ -50,7 +50,7 @@ def modulo(since: int, A: Array, B: Array, *, fmod: int) -> Array:
     return xp.fmod(A, B) if fmod else xp.remainder(A, B)
 
 
-@formula_builder(each={10: 10, 13: 13, 28: 28})
+@formulas_of_versions(each={10: 10, 13: 13, 28: 28})
 def versions(function: Any, since: int, A: Array, B: Array, *, fmod: int) -> Array:
     """Return what `function` makes of the version `since`, A, B and fmod: a remainder of A / B.
 
@@ -82,6 +82,10 @@ def by_the_quotient(A: Array, B: Array, *, fmod: int) -> Array:
 # Version 13 forbids an fmod of 1, which is that mistake in the others.
 @OP.mutant("the sign was the dividend's, as in C", 13, only=SIGNED)
 def sign_of_the_dividend(A: Array, B: Array, *, fmod: int) -> Array:
-    """Mutant: fmod is 1, whatever the attribute."""
+    """Mutant: fmod is 1, whatever the attribute.
+
+    Of integers, raises InvalidNode for shapes that do not broadcast, for an fmod other than 0 and
+    1, and for 1 unless FMOD_OF_INTEGERS makes it a remainder; NotSupported for a division by 0.
+    """
     modulo(13, A, B, fmod=fmod)
     return xp.fmod(A, B)

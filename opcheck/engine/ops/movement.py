@@ -24,7 +24,7 @@ from opcheck.engine.operators import (
     FLOATING,
     check_one_of,
     check_shape,
-    formula_builder,
+    formulas_of_versions,
     operator,
     raise_unspecified,
 )
@@ -52,7 +52,7 @@ CONCAT = operator("Concat", exact=True)
 Join: TypeAlias = Callable[[Sequence[Array], int], Array]
 
 
-@formula_builder(
+@formulas_of_versions(
     each={1: from_the_front, 4: from_the_front, 11: from_either_end, 13: from_either_end}
 )
 def concat_by(join: Join, counted: Counted, *inputs: Array, axis: int) -> Array:

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from opcheck.engine.operators import formula_builder, leave_open, operator, raise_unspecified
+from opcheck.engine.operators import formulas_of_versions, leave_open, operator, raise_unspecified
 from opcheck.engine.rulings import flag
 from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Array
@@ -97,9 +97,10 @@ def union_of(areas: Floats, shared: Floats) -> Floats:
 def corners_of(boxes: Floats, has_centers: bool) -> Corners:
     """Return the corners of boxes in float64, put in order: "any diagonal pair of box corners".
 
-    boxes: [count, 4] of finite numbers; with `has_centers` each [x_center, y_center, width,
-    height], else [y1, x1, y2, x2]. The error is 0, or what float32 may make of corners that it does
-    not hold. Raises NotSupported, while judging, for a negative width or height.
+    boxes: [count, 4] of finite float64; with `has_centers` each [x_center, y_center, width,
+    height], else [y1, x1, y2, x2]. The error, one for all boxes, is 0, or with centers 2^-23 of the
+    largest coordinate if float32 does not hold all corners. Raises NotSupported, while judging, for
+    a negative width or height; a backend goes on with corners out of order.
     """
     if not has_centers:
         ends = boxes.reshape(-1, 2, 2)
@@ -248,7 +249,7 @@ def number_of(name: str, x: Array | None, default: Any) -> Any:
     return bare(x).reshape(-1)[0]
 
 
-@formula_builder(10, 11)
+@formulas_of_versions(10, 11)
 def of_classes(
     suppression: Suppression,
     boxes: Array,
@@ -265,6 +266,7 @@ def of_classes(
     spatial_dimension]. max_output_boxes_per_class: "Default to 0, which means no output."
     iou_threshold: "Value range [0, 1]. Default to 0." score_threshold: none if it is left out. A
     center_point_box other than 0 and 1 is taken for 0 or 1, or refused: FLAG_OF_ANOTHER_NUMBER.
+    suppression: the steps, which mutants change.
 
     Raises InvalidNode for boxes and scores that do not fit each other, for numbers of other shapes
     than [] and [1], and for an iou_threshold beyond [0, 1] or NaN. Raises NotSupported for a
@@ -306,12 +308,18 @@ def measured_by(measure: Measure) -> Suppression:
 
 
 def or_equal(boxes: Floats, has_centers: bool, threshold: float) -> Overlaps:
-    """Mutant: an overlap of the threshold itself is too much."""
+    """Mutant: an overlap of the threshold itself is too much.
+
+    Raises NotSupported, while judging, for centers with a negative width or height.
+    """
     return overlaps(boxes, has_centers, np.nextafter(threshold, -1))
 
 
 def with_far_corners(boxes: Floats, has_centers: bool, threshold: float) -> Overlaps:
-    """Mutant: boxes are longer by one on both axes."""
+    """Mutant: boxes are longer by one on both axes.
+
+    Raises NotSupported, while judging, for centers with a negative width or height.
+    """
     low, high, _ = corners_of(boxes.astype(np.float64), has_centers)
     return overlaps(np.hstack([low, high + 1]), False, threshold)
 
@@ -322,7 +330,10 @@ def smaller_area(areas: Floats, shared: Floats) -> Floats:
 
 
 def without_order(boxes: Floats, has_centers: bool, threshold: float) -> Overlaps:
-    """Mutant: boxes whose corners come the other way round have no area."""
+    """Mutant: boxes whose corners come the other way round have no area.
+
+    Raises NotSupported, while judging, for centers with a negative width or height.
+    """
     if not has_centers:
         boxes = np.hstack([boxes[:, :2], np.maximum(boxes[:, :2], boxes[:, 2:])])
     return overlaps(boxes, has_centers, threshold)
@@ -349,14 +360,22 @@ OP.mutant_table(
 
 
 def without_least(boxes: Floats, scores: Floats, limits: Limits) -> list[int]:
-    """Mutant: boxes of the score threshold itself are removed, unless it is 0."""
+    """Mutant: boxes of the score threshold itself are removed, unless it is 0.
+
+    Raises NotSupported for NaN and infinities; while judging, also where float32 or equal scores
+    may decide which boxes are selected, on overlaps of boxes without an area, and for boxes of a
+    negative size.
+    """
     if limits.score:
         limits = limits._replace(score=np.nextafter(limits.score, np.inf))
     return greedy(boxes, scores, limits)
 
 
 def by_all_better(boxes: Floats, scores: Floats, limits: Limits) -> list[int]:
-    """Mutant: boxes that are suppressed themselves suppress others too."""
+    """Mutant: boxes that are suppressed themselves suppress others too.
+
+    Raises NotSupported, while judging, for centers with a negative width or height.
+    """
     order = by_score(scores, None)
     exceeds = overlaps(boxes, limits.has_centers, limits.overlap).exceeds
     least = -np.inf if limits.score is None else limits.score

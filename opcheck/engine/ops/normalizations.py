@@ -19,7 +19,7 @@ from opcheck.engine.operators import (
     Operator,
     check_one_of,
     check_shape,
-    formula_builder,
+    formulas_of_versions,
     leave_open,
     operator,
     raise_unspecified,
@@ -223,7 +223,7 @@ MUTANTS_OF_VARIANCE: MutantsOfDeviation = {
 # ── InstanceNormalization ─────────────────────────────────────────────────────────────────────
 
 
-@formula_builder(each={1: range(4, 5), 6: RANKS, 22: RANKS}, options=["scaling"])
+@formulas_of_versions(each={1: range(4, 5), 6: RANKS, 22: RANKS}, options=["scaling"])
 def instance_normalization(
     inv_std_dev: InvStdDevOf,
     ranks: range,
@@ -270,7 +270,7 @@ INSTANCE.mutant_table(
 EPSILON_OF_THE_BODY = 1e-9
 
 
-@formula_builder(9, 13, options=["epsilon"])
+@formulas_of_versions(9, 13, options=["epsilon"])
 def mean_variance_normalization(
     inv_std_dev: InvStdDevOf, X: Tensor, *, axes: Axes, epsilon: float = 0.0
 ) -> Tensor:
@@ -335,7 +335,7 @@ MEAN_VARIANCE.mutant_table(MUTANTS_OF_VARIANCE, build=mean_variance_normalizatio
 # ── RMSNormalization ──────────────────────────────────────────────────────────────────────────
 
 
-@formula_builder(23, options=["computes"])
+@formulas_of_versions(23, options=["computes"])
 def rms_normalization(
     inverse_rms: InvStdDevOf,
     X: Tensor,

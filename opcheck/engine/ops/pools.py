@@ -15,6 +15,7 @@ their own.
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf, prod
 from typing import Literal, TypeAlias
 
@@ -29,7 +30,7 @@ from opcheck.engine.axes import (
     up,
     windows_of,
 )
-from opcheck.engine.operators import check_one_of, formula_builder, leave_open, operator
+from opcheck.engine.operators import check_one_of, formulas_of_versions, leave_open, operator
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import NAN_IN_MAXIMUM, flag
 from opcheck.errors import InvalidNode, decline, reject
@@ -168,7 +169,7 @@ def spatial_axes(X: Array) -> Axes:
     return tuple(range(2, X.ndim))
 
 
-@formula_builder(1, 22)
+@formulas_of_versions(1, 22)
 def global_pool(reduce: Callable[[Array, Axes], Array], X: Array) -> Array:
     """Return each channel of X, N×C×D1×…×Dn, reduced to one element, N×C×1×…×1.
 
@@ -179,14 +180,15 @@ def global_pool(reduce: Callable[[Array, Axes], Array], X: Array) -> Array:
     return reduce(X, spatial_axes(X))
 
 
-@formula_builder(each={1: 1, 2: 2, 22: 2})
+@formulas_of_versions(each={1: 1, 2: 2, 22: 2})
 def global_lp_pool(
     norm: Callable[[Array, Axes, float], Array], since: int, X: Array, *, p: float
 ) -> Array:
     """Return the norm (Σ |x|^p)^(1/p) of each channel of X, N×C×D1×…×Dn, as N×C×1×…×1.
 
     In version 1 p may be a fraction; one below 1 is computed or refused: P_BELOW_1. There, of
-    another rank than 4, the output may have four axes: GLOBAL_RANK.
+    another rank than 4, the output may have four axes: GLOBAL_RANK. norm: computes it; since: the
+    version whose text decides.
 
     Raises InvalidNode for a p below 1 (in version 1, of 0 or less), infinite or NaN, and for X of
     rank below 3; NotSupported if a spatial axis is empty.
@@ -304,7 +306,7 @@ def rounded_down(axis: AxisWindows) -> AxisWindows:
 Divisor: TypeAlias = Callable[[Windows, Windows, int], NDArray[np.intp]]
 
 
-@formula_builder(each={1: 1, 7: 1, 10: 1, 11: 11, 19: 19, 22: 22})
+@formulas_of_versions(each={1: 1, 7: 1, 10: 1, 11: 11, 19: 19, 22: 22})
 def average_pool(
     divisor: Divisor,
     since: int,
@@ -410,6 +412,72 @@ def whole_windows(windows: Windows, padded: Windows, count_include_pad: int) -> 
     return np.full_like(padded.terms, prod(axis.kernel for axis in windows.axes))
 
 
+#: The padding at the beginning and the end of an axis that counts, from the padding there is.
+CountedPadding: TypeAlias = Callable[[int, int], tuple[int, int]]
+
+
+def counting(
+    padding: CountedPadding, windows: Windows, padded: Windows, count: int
+) -> NDArray[np.intp]:
+    """Mutant: with count_include_pad, which is `count`, only a part of the padding counts."""
+    if not count:
+        return windows.terms
+    axes = []
+    for axis, whole in zip(windows.axes, padded.axes, strict=True):
+        begin, end = padding(axis.begin, whole.length - axis.length - axis.begin)
+        length = axis.length + begin + end
+        axes.append(replace(axis, begin=axis.begin - begin, length=length))
+    return replace(windows, axes=tuple(axes)).terms
+
+
+def of_beginnings(begin: int, end: int) -> tuple[int, int]:
+    """Mutant: padding counts at the beginnings alone."""
+    return begin, 0
+
+
+def of_ends(begin: int, end: int) -> tuple[int, int]:
+    """Mutant: padding counts at the ends alone."""
+    return 0, end
+
+
+def of_beginnings_twice(begin: int, end: int) -> tuple[int, int]:
+    """Mutant: at an end there counts no more padding than at the beginning."""
+    return begin, min(begin, end)
+
+
+def of_ends_twice(begin: int, end: int) -> tuple[int, int]:
+    """Mutant: at a beginning there counts no more padding than at the end."""
+    return min(begin, end), end
+
+
+AVERAGE_POOL.mutant_table(
+    {
+        name: (f"count_include_pad counted {text}", partial(counting, padding))
+        for name, text, padding in (
+            ("counted_pads_ends_ignored", "no padding at the ends of axes", of_beginnings),
+            ("counted_pads_beginnings_ignored", "no padding at the beginnings of axes", of_ends),
+            (
+                "counted_pads_beginnings_for_both",
+                "as much padding at the end of an axis as at its beginning, and no more",
+                of_beginnings_twice,
+            ),
+            (
+                "counted_pads_ends_for_both",
+                "as much padding at the beginning of an axis as at its end, and no more",
+                of_ends_twice,
+            ),
+        )
+    },
+    7,
+    10,
+    11,
+    19,
+    22,
+    build=average_pool,
+    is_asked=False,
+)
+
+
 # ── MaxPool ───────────────────────────────────────────────────────────────────────────────────
 
 #: Y, and the indices if the node has two outputs, from X, the windows, storage_order and the number
@@ -417,7 +485,7 @@ def whole_windows(windows: Windows, padded: Windows, count_include_pad: int) -> 
 Maxima: TypeAlias = Callable[[Array, Windows, int, int], tuple[Array, ...]]
 
 
-@formula_builder(each={1: 1, 8: 8, 10: 8, 11: 8, 12: 12, 22: 22})
+@formulas_of_versions(each={1: 1, 8: 8, 10: 8, 11: 8, 12: 12, 22: 22})
 def max_pool(
     maxima: Maxima,
     since: int,
@@ -567,7 +635,10 @@ def maxima_by_axes(
 def padding_is_zero(
     X: Array, windows: Windows, storage_order: int, outputs: int
 ) -> tuple[Array, ...]:
-    """Mutant: the maximum of a window that reaches into padding is 0 at least."""
+    """Mutant: the maximum of a window that reaches into padding is 0 at least.
+
+    Raises NotSupported, while judging, for the index of more than two equal maxima.
+    """
     y, *indices = maxima_of_windows(X, windows, storage_order, outputs)
     is_padded = windows.terms < prod(axis.kernel for axis in windows.axes)
     at_least_0: Array = np.where(is_padded, np.maximum(y, 0), y)
@@ -578,7 +649,10 @@ def padding_is_zero(
 def indices_within_the_plane(
     X: Array, windows: Windows, storage_order: int, outputs: int
 ) -> tuple[Array, ...]:
-    """Mutant: indices count within a plane."""
+    """Mutant: indices count within a plane.
+
+    Raises NotSupported, while judging, for the index of more than two equal maxima.
+    """
     y, *indices = maxima_of_windows(X, windows, storage_order, outputs)
     size = prod(X.shape[2:])
     return y, *(index % size for index in indices)

@@ -28,7 +28,7 @@ from opcheck.engine.operators import (
     DECIDED,
     check_one_of,
     check_shape,
-    formula_builder,
+    formulas_of_versions,
     leave_open,
     operator,
     raise_unspecified,
@@ -440,7 +440,9 @@ def cast(input: Array, target: Target) -> Array:
 def cast_admitted(x: Indices, target: Target) -> Array:
     """Return all that is admitted of each element of `x` in the target's type.
 
-    They are numbers with errors in a floating type, else `Indices`. Raises what `cast` raises.
+    They are numbers with errors in a floating type, else `Indices`. Raises NotSupported for a cast
+    that the text does not define, while judging also of numbers that the target does not hold;
+    InvalidNode for an unknown round_mode of float8e8m0.
     """
     number = cast(x.v, target)
     numbers = cast(x.admitted, target)
@@ -549,7 +551,7 @@ def texts_of_versions(*versions: int) -> Mapping[int, Text]:
     return {since: TEXT_OF_VERSION[since] for since in versions}
 
 
-@formula_builder(each=texts_of_versions(1, 6, 9, *LATER))
+@formulas_of_versions(each=texts_of_versions(1, 6, 9, *LATER))
 def cast_versions(
     function: CastFunction,
     text: Text,
@@ -562,7 +564,8 @@ def cast_versions(
     """Return `input` in the type that `to` names, by a number or, in version 1, a word.
 
     function: casts, as `cast` does. saturate: 1 if what is out of range of a float of 8 bits
-    becomes its nearest end. round_mode: up, down or nearest, of float8e8m0.
+    becomes its nearest end. round_mode: up, down or nearest, of float8e8m0. text: what the version
+    says.
 
     Raises NotSupported for complex numbers, from booleans to texts, and from texts that represent
     no number of the type; while judging, also for floats as texts, and for what a type cannot hold
@@ -574,7 +577,7 @@ def cast_versions(
     return function(input, Target(dtype, saturation(saturate, dtype), round_mode, text))
 
 
-@formula_builder(each=texts_of_versions(15, 19, 21, 23, 24, 25))
+@formulas_of_versions(each=texts_of_versions(15, 19, 21, 23, 24, 25))
 def cast_like_versions(
     function: CastFunction,
     text: Text,
@@ -586,7 +589,7 @@ def cast_like_versions(
 ) -> Array:
     """Return `input` in "a data type … that is the same as that of the second input".
 
-    target_type: only its type counts. function: casts, as `cast` does.
+    target_type: only its type counts. function: casts, as `cast` does. text: what the version says.
 
     Raises NotSupported for complex numbers, from booleans to texts, and from texts that represent
     no number of the type; while judging, also for floats as texts, and for what a type cannot hold
@@ -608,7 +611,11 @@ CAST_LIKE.formula(build=cast_like_versions)(cast)
 
 
 def nan_by_bits(added: int, input: Array, target: Target) -> Array:
-    """Mutant of casts to bfloat16, the upper half of float32: NaN's bits are those of a number."""
+    """Mutant of casts to bfloat16, the upper half of float32: NaN's bits are those of a number.
+
+    Of float32, raises NotSupported, while judging, for floats as texts, and for what the target
+    does not hold and the text has no rule for; InvalidNode for an unknown round_mode of float8e8m0.
+    """
     y = cast(input, target)
     if y.dtype.name != "bfloat16":
         return y
@@ -756,7 +763,11 @@ Place: TypeAlias = Callable[[Array, Array, Array, int | None, int], tuple[Array,
 def along_another_axis(
     other: int, x: Array, scale: Array, zero: Array, axis: int | None, block_size: int
 ) -> tuple[Array, Array]:
-    """Mutant: scales of one axis lie along `other`, 0 or -1, if it is as long."""
+    """Mutant: scales of one axis lie along `other`, 0 or -1, if it is as long.
+
+    Raises InvalidNode for shapes of scales and zero points that the text does not have, or that a
+    reading refuses, and for an axis out of range.
+    """
     fits = axis is not None and scale.ndim == 1 and x.shape[other:][:1] == scale.shape
     return spread(x, scale, zero, other if fits else axis, block_size)
 
@@ -764,7 +775,11 @@ def along_another_axis(
 def first_of_each(
     x: Array, scale: Array, zero: Array, axis: int | None, block_size: int
 ) -> tuple[Array, Array]:
-    """Mutant: the first scale and the first zero point serve for all."""
+    """Mutant: the first scale and the first zero point serve for all.
+
+    Raises InvalidNode for shapes of scales and zero points that the text does not have, or that a
+    reading refuses, and for an axis out of range.
+    """
     return of_both(first_element, *spread(x, scale, zero, axis, block_size))
 
 
@@ -858,7 +873,7 @@ class Dequantizer:
     place: Place = spread
 
 
-@formula_builder(each={10: False, **dict.fromkeys(LATER, True)})
+@formulas_of_versions(each={10: False, **dict.fromkeys(LATER, True)})
 def dequantize_versions(
     how: Dequantizer,
     has_axis: bool,
@@ -875,7 +890,7 @@ def dequantize_versions(
     x_scale and x_zero_point: one for all, one for each entry of `axis`, or for each block_size of
     them; in version 10 (`has_axis` False) one for all. "If `output_dtype` is not supplied then the
     output type is the same as `x_scale`." Without a zero point it is 0; of int32 one that is not 0
-    is subtracted, ignored or refused: ZERO_POINT_OF_INT32.
+    is subtracted, ignored or refused: ZERO_POINT_OF_INT32. how: the steps, which mutants change.
 
     Raises InvalidNode for an output that is not a float, for a scale and zero point of other shapes
     than `spread` has, or of different ones, for an axis out of range, and where readings refuse:
@@ -1025,6 +1040,8 @@ def converted(q: Array, zero: Array, out: Target) -> Array:
     rounded; out of range it is the nearest end if `out` saturates, else infinite, or NaN in a type
     without infinities; infinities before version 24 follow INFINITIES_WITHOUT_SIGNED_ZEROS. What
     becomes of NaN as an integer is not defined.
+
+    Raises InvalidNode for an unknown round_mode of float8e8m0.
     """
     q = as_real_float64(q)
     if out.is_integer:
@@ -1197,7 +1214,7 @@ QUANTIZE_23 = QuantizeText(cast=BEFORE_24)
 QUANTIZE_24 = QuantizeText()
 
 
-@formula_builder(
+@formulas_of_versions(
     each={
         10: QUANTIZE_10,
         **dict.fromkeys((13, 19, 21), QUANTIZE_13),
@@ -1223,6 +1240,7 @@ def quantize_versions(
     y has the type output_dtype, else that of the zero point, else uint8. A scale is one for all,
     for an entry of `axis`, or for block_size of them. precision: the type to divide in, else that
     of the scale. saturate: concerns floats of 8 bits. NaN may be any number of a type without it.
+    how: the steps, which mutants change; text: what the version says.
 
     Raises InvalidNode if output_dtype and the type of the zero point differ, for a `saturate` other
     than 0 and 1 if FLAG_OF_ANOTHER_NUMBER refuses it, for a scale and zero point of shapes that
@@ -1348,14 +1366,20 @@ def half_up(q: Any) -> Any:
 
 
 def of_integers_by(rule: Rule, q: Array, zero: Array, out: Target) -> Array:
-    """Mutant: quotients are rounded by another rule for types of integers."""
+    """Mutant: quotients are rounded by another rule for types of integers.
+
+    If `out` is of floats, raises InvalidNode for an unknown round_mode of float8e8m0.
+    """
     if not out.is_integer:
         return converted(q, zero, out)
     return converted(rule(bare(q).astype(np.float64)), zero, out)
 
 
 def of_minifloats_by(rule: Rule, q: Array, zero: Array, out: Target) -> Array:
-    """Mutant: quotients are rounded by another rule for types of floats."""
+    """Mutant: quotients are rounded by another rule for types of floats.
+
+    Raises InvalidNode for an unknown round_mode of float8e8m0.
+    """
     if out.is_integer:
         return converted(q, zero, out)
     q = bare(q).astype(np.float64)
@@ -1365,12 +1389,18 @@ def of_minifloats_by(rule: Rule, q: Array, zero: Array, out: Target) -> Array:
 
 
 def integers_first(q: Array, zero: Array, out: Target) -> Array:
-    """Mutant: quotients are rounded to integers, whatever the type."""
+    """Mutant: quotients are rounded to integers, whatever the type.
+
+    Raises InvalidNode for an unknown round_mode of float8e8m0.
+    """
     return converted(xp.round(q), zero, out)
 
 
 def integers_wrongly(convert: OfIntegers, q: Array, zero: Array, out: Target) -> Array:
-    """Mutant: numbers of a type of integers are made by `convert`."""
+    """Mutant: numbers of a type of integers are made by `convert`.
+
+    If `out` is of floats, raises InvalidNode for an unknown round_mode of float8e8m0.
+    """
     if not out.is_integer:
         return converted(q, zero, out)
     q = bare(q).astype(np.float64)
@@ -1521,11 +1551,12 @@ class DynamicQuantizer:
 UINT8 = Target(DTYPES["uint8"])
 
 
-@formula_builder(11)
+@formulas_of_versions(11)
 def dynamic_quantize(how: DynamicQuantizer, x: Array) -> tuple[Array, Array, Array]:
     """Return y, y_scale and y_zero_point.
 
-    y is uint8 in the shape of x; y_scale, in the type of x, and y_zero_point, uint8, are scalars.
+    how: the steps, which mutants change. y is uint8 in the shape of x; y_scale, in the type of x,
+    and y_zero_point, uint8, are scalars.
 
         y_scale = (maximum(0, max(x)) - minimum(0, min(x))) / (qmax - qmin),
         y_zero_point = cast(round(saturate(qmin - min(x)/y_scale))),

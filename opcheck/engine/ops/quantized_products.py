@@ -22,7 +22,7 @@ import numpy as np
 
 from opcheck import dtypes, numbers as xp
 from opcheck.engine.axes import Windows
-from opcheck.engine.operators import Operator, formula_builder, leave_open, operator
+from opcheck.engine.operators import Operator, formulas_of_versions, leave_open, operator
 from opcheck.engine.ops.conv import OPEN_SIZES, Attributes, matmul, products, windows_of_filters
 from opcheck.engine.ops.matmul import matrix_product
 from opcheck.engine.ops.quantization import (
@@ -229,7 +229,8 @@ class Sums:
 def of_matrices(a: Array, b: Array, multiply: Callable[[Array, Array], Array] = xp.matmul) -> Array:
     """Return MatMul's product of matrices, vectors, or stacks that broadcast.
 
-    Raises InvalidNode for scalars, and for shapes that do not fit.
+    Raises InvalidNode for scalars, and for shapes that do not fit; NotSupported, while judging, for
+    products that a type of integers does not hold.
     """
     product: Array = matrix_product(multiply, a, b)
     return product
@@ -253,7 +254,7 @@ def of_windows(
 # ── MatMulInteger and ConvInteger ─────────────────────────────────────────────────────────────
 
 
-@formula_builder(10)
+@formulas_of_versions(10)
 def matmul_integer(
     sums: Sums, A: Array, B: Array, a_zero_point: Array = None, b_zero_point: Array = None
 ) -> Array:
@@ -261,7 +262,7 @@ def matmul_integer(
 
     A, B: 8-bit integers, as numpy.matmul takes them. A zero point is a scalar, one for each row of
     A or column of B, or None for 0. Other shapes that stretch are stretched or refused:
-    SHAPE_OF_SCALES.
+    SHAPE_OF_SCALES. sums: the steps, which mutants change.
 
     Raises InvalidNode for scalars A or B, for shapes that do not fit each other, and for zero
     points that do not stretch to the rows or columns. Raises NotSupported, while judging, for zero
@@ -272,7 +273,7 @@ def matmul_integer(
     return sums.of(factors).astype(np.int32)
 
 
-@formula_builder(10)
+@formulas_of_versions(10)
 def conv_integer(
     sums: Sums,
     x: Array,
@@ -292,7 +293,8 @@ def conv_integer(
     x: N×C×D1×…×Dn; w: M×C/group×k1×…×kn; the result: N×M×O1×…×On. x_zero_point is a scalar,
     w_zero_point a scalar or [M], and None is 0; other shapes that stretch are stretched or refused:
     SHAPE_OF_SCALES. Padding holds the zero point, and so 0 of the difference. Where no window fits,
-    the output is empty or refused: NO_WINDOW_FITS, SIZE_BELOW_0.
+    the output is empty or refused: NO_WINDOW_FITS, SIZE_BELOW_0. sums: the steps, which mutants
+    change.
 
     Raises InvalidNode for shapes, attributes and zero points that do not fit each other, and where
     a reading refuses. Raises NotSupported, while judging, for sums beyond 32 bits, which otherwise
@@ -496,7 +498,7 @@ def onto_channels(a: Array, b: Array, x: Array, w: Array) -> tuple[Array, Array]
 # ── QLinearMatMul and QLinearConv ─────────────────────────────────────────────────────────────
 
 
-@formula_builder(10, 21)
+@formulas_of_versions(10, 21)
 def qlinear_matmul(
     how: Requantizer,
     a: Array,
@@ -512,7 +514,8 @@ def qlinear_matmul(
 
     a, b: as numpy.matmul takes them; their scales and zero points are scalars, or one for each row
     of a and column of b. y_scale, y_zero_point: of one element; y has the point's type. Other
-    shapes of scales that stretch are stretched or refused: SHAPE_OF_SCALES.
+    shapes of scales that stretch are stretched or refused: SHAPE_OF_SCALES. how: the steps, which
+    mutants change.
 
     Raises InvalidNode if a and b do not fit each other, if a scale and its zero point have
     different shapes, or ones that do not stretch to the rows or columns, and if y_scale has several
@@ -534,7 +537,7 @@ def qlinear_matmul(
     )
 
 
-@formula_builder(10)
+@formulas_of_versions(10)
 def qlinear_conv(
     how: Requantizer,
     x: Array,
@@ -557,6 +560,7 @@ def qlinear_conv(
     """Return the convolution of quantized tensors, in the numbers of y.
 
     Args:
+        how: The steps, which mutants change.
         x: [N, C, D1, D2 …]; its scale and zero point are scalars.
         w: [M, C/group, k1, k2 …]; its scale and zero point are scalars or [M].
         B: int32 [M], in the unit of the sums: x_scale · w_scale.
@@ -600,21 +604,33 @@ for _operator, _versions in ((QLINEAR_MATMUL, qlinear_matmul), (QLINEAR_CONV, ql
 
 
 def zero_points_added(x: Array, zero: Array, entries: Entries) -> Array:
-    """Mutant: x + zero_point, in int64, of x in integers of 8 bits; raises what `less` does."""
+    """Mutant: x + zero_point, in int64, of x in integers of 8 bits.
+
+    Raises InvalidNode for a shape that does not stretch to the entries, or that SHAPE_OF_SCALES
+    refuses; NotSupported, while judging, for one of each element.
+    """
     if zero is None:
         return less(x, None, entries)
     return x.astype(np.int64) + beside(zero, x, entries)
 
 
 def differences_wrap(x: Array, zero: Array, entries: Entries) -> Array:
-    """Mutant: the difference is taken in the tensor's own type."""
+    """Mutant: the difference is taken in the tensor's own type.
+
+    Raises InvalidNode for a shape that does not stretch to the entries, or that SHAPE_OF_SCALES
+    refuses; NotSupported, while judging, for one of each element.
+    """
     if zero is None:
         return less(x, None, entries)
     return (x - beside(zero, x, entries)).astype(x.dtype).astype(np.int64)
 
 
 def differences_saturate(x: Array, zero: Array, entries: Entries) -> Array:
-    """Mutant: the difference is cut to the tensor's own type."""
+    """Mutant: the difference is cut to the tensor's own type.
+
+    Raises InvalidNode for a shape that does not stretch to the entries, or that SHAPE_OF_SCALES
+    refuses; NotSupported, while judging, for one of each element.
+    """
     if zero is None:
         return less(x, None, entries)
     difference = x.astype(np.int64) - beside(zero, x, entries)
@@ -622,18 +638,30 @@ def differences_saturate(x: Array, zero: Array, entries: Entries) -> Array:
 
 
 def signs_mistaken(x: Array, zero: Array, entries: Entries) -> Array:
-    """Mutant: signed numbers are read as unsigned ones, and those as signed."""
+    """Mutant: signed numbers are read as unsigned ones, and those as signed.
+
+    Raises InvalidNode for a shape that does not stretch to the entries, or that SHAPE_OF_SCALES
+    refuses; NotSupported, while judging, for one of each element.
+    """
     zero = None if zero is None else same_bits(zero, **UNSIGNED)
     return less(same_bits(x, **UNSIGNED), zero, entries)
 
 
 def first_entry(one: Array, x: Array, entries: Entries) -> Array:
-    """Mutant of a place: the first entry's scale or zero point is that of all."""
+    """Mutant of a place: the first entry's scale or zero point is that of all.
+
+    Raises InvalidNode for a shape that does not stretch to the entries, or that SHAPE_OF_SCALES
+    refuses; NotSupported, while judging, for one of each element.
+    """
     return beside(one, x, entries)[(slice(0, 1),) * one.ndim]
 
 
 def crossed(one: Array, x: Array, entries: Entries) -> Array:
-    """Mutant of a place: in squares, rows have the values of columns, and the other way round."""
+    """Mutant of a place: in squares, rows have the values of columns, and the other way round.
+
+    Raises InvalidNode for a shape that does not stretch to the entries, or that SHAPE_OF_SCALES
+    refuses; NotSupported, while judging, for one of each element.
+    """
     is_square = entries in (ROWS, COLUMNS) and one.ndim == 1 and x.shape[:1] == x.shape[1:]
     if not is_square:
         return beside(one, x, entries)

@@ -20,7 +20,13 @@ from numpy.typing import NDArray
 from opcheck import dtypes, numbers as xp
 from opcheck.dtypes import DType
 from opcheck.engine.axes import check_size, scalar
-from opcheck.engine.operators import Formula, Operator, formula_builder, operator, raise_unspecified
+from opcheck.engine.operators import (
+    Formula,
+    Operator,
+    formulas_of_versions,
+    operator,
+    raise_unspecified,
+)
 from opcheck.errors import decline, reject
 from opcheck.grouping import not_none
 from opcheck.numbers import Tensor
@@ -170,7 +176,7 @@ def output_type(input: Tensor, dtype: int | None) -> DType:
     return not_none(dtypes.named(dtype))
 
 
-@formula_builder(1, 22)
+@formulas_of_versions(1, 22)
 def random_of_shape(
     distribution: Distribution,
     *,
@@ -196,7 +202,7 @@ def random_of_shape(
     return drawn
 
 
-@formula_builder(1, 22)
+@formulas_of_versions(1, 22)
 def random_like(
     distribution: Distribution,
     input: Tensor,
@@ -221,15 +227,15 @@ def random_like(
     return drawn
 
 
-@formula_builder(15, 22)
+@formulas_of_versions(15, 22)
 def bernoulli(
     ones: Distribution, input: Tensor, *, dtype: int | None, seed: float | None
 ) -> Tensor:
     """Return 0 and 1 in the shape of the input, whose elements are probabilities.
 
-    ones: decides from draws and probabilities which elements are 1; `formula_builder` binds it.
-    dtype: a number that names the output's type, None for the input's. seed: the same gives the
-    same output, None another one each time.
+    ones: decides from draws and probabilities which elements are 1. dtype: a number that names the
+    output's type, None for the input's. seed: the same gives the same output, None another one
+    each time.
 
     "All values in input have to be in the range:[0, 1]": raises NotSupported for other values and
     NaN. It raises NotSupported, too, in a graph, where other nodes would compute with draws.
@@ -244,7 +250,7 @@ def bernoulli(
     return typed
 
 
-@formula_builder(7, 22)
+@formulas_of_versions(7, 22)
 def multinomial(
     classes: Distribution,
     input: Tensor,
@@ -275,7 +281,7 @@ def multinomial(
     return outcomes
 
 
-@formula_builder(1, 6)
+@formulas_of_versions(1, 6)
 def dropout_1(drop: Drop, data: Tensor, *, is_test: int, ratio: float, outputs: int = 1) -> Tensor:
     """Return the output of versions 1 and 6, in the shape and type of the data.
 
@@ -308,7 +314,7 @@ def dropout_7(data: Tensor, *, ratio: float, outputs: int = 1) -> Tensor:
     return data
 
 
-@formula_builder(each={12: True, 13: True, 22: False})
+@formulas_of_versions(each={12: True, 13: True, 22: False})
 def dropout(
     drop: Drop,
     is_copied_without_ratio: bool,
@@ -445,12 +451,18 @@ def of_other_draws(
 
 
 def scale_is_a_variance(u: Floats, mean: float, scale: float) -> Floats:
-    """Mutant: the standard deviation is the root of `scale`."""
+    """Mutant: the standard deviation is the root of `scale`.
+
+    scale: from 0 on. Raises NotSupported if it is infinite or NaN.
+    """
     return normal(u, mean, scale**0.5)
 
 
 def mean_scaled(u: Floats, mean: float, scale: float) -> Floats:
-    """Mutant: the mean is multiplied by `scale`, too."""
+    """Mutant: the mean is multiplied by `scale`, too.
+
+    Raises NotSupported for a `scale` that is negative, infinite or NaN.
+    """
     return normal(u, mean * scale, scale)
 
 
@@ -475,7 +487,10 @@ def normal_for_uniform(u: Floats, low: float, high: float) -> Floats:
 
 
 def whole_numbers(u: Floats, low: float, high: float) -> Floats:
-    """Mutant: numbers are rounded down."""
+    """Mutant: numbers are rounded down.
+
+    Raises NotSupported unless both ends are finite, and `low` is not above `high`.
+    """
     return np.floor(uniform(u, low, high))
 
 

@@ -23,7 +23,7 @@ from opcheck.engine.operators import (
     Operator,
     check_one_of,
     check_shape,
-    formula_builder,
+    formulas_of_versions,
     keywords,
     operator,
     raise_unspecified,
@@ -179,8 +179,8 @@ def default_scale(name: str, scale: str) -> float | None:
 def scales_by_use(names: Sequence[str], values: Sequence[float], scale: str) -> dict[int, float]:
     """Return the scale of each activation, where only those that take one consume a value.
 
-    The keys are places in `names`. Activations for which no value is left are not in it; values
-    that are left over are not used.
+    The keys are places in `names`, which ACTIVATIONS has. Activations for which no value is left
+    are not in it; values that are left over are not used.
     """
     takers = [k for k, name in enumerate(names) if has_scale(name, scale)]
     return dict(zip(takers, values, strict=False))
@@ -189,8 +189,8 @@ def scales_by_use(names: Sequence[str], values: Sequence[float], scale: str) -> 
 def scales_by_place(names: Sequence[str], values: Sequence[float], scale: str) -> dict[int, float]:
     """Return the scale of each activation, where every activation consumes a value.
 
-    The keys are places in `names`, of activations that take a scale and have a value. Raises
-    InvalidNode if a value is left over, or missing for one without a default.
+    names: of ACTIVATIONS. The keys are places in `names`, of activations that take a scale and have
+    a value. Raises InvalidNode if a value is left over, or missing for one without a default.
     """
     reject(len(values) > len(names), f"{len(values)} values of {scale} for {len(names)} functions")
     given = {k: value for k, value in enumerate(values) if has_scale(names[k], scale)}
@@ -205,9 +205,10 @@ def scales_of(
 ) -> list[dict[str, float]]:
     """Return the keyword of each activation for one scale, alpha or beta: {} if it takes none.
 
-    The values are consumed in the order of the activations, by all or by those that take one:
-    PLACE_OF_A_SCALE; by use, values that are left over do not count. Where none is left, the scale
-    is the default of the operator so named; GRU-1 has none (`has_defaults`).
+    names: of ACTIVATIONS. The values are consumed in the order of the activations, by all or by
+    those that take one: PLACE_OF_A_SCALE; by use, values that are left over do not count. Where
+    none is left, the scale is the default of the operator so named; GRU-1 has none
+    (`has_defaults`).
 
     Raises NotSupported for a scale without a value and a default. Raises InvalidNode, where each
     activation consumes a value, for values left over and for one that is missing without a default.
@@ -838,7 +839,7 @@ def each_version(name: str) -> Mapping[int, int]:
     return {since: since for since in opset.versions("", name)}
 
 
-@formula_builder(each=each_version("LSTM"))
+@formulas_of_versions(each=each_version("LSTM"))
 def lstm(
     layer: Layer,
     since: int,
@@ -890,7 +891,7 @@ def lstm(
     return run(layer, since, tensors, attributes)
 
 
-@formula_builder(each=each_version("GRU"))
+@formulas_of_versions(each=each_version("GRU"))
 def gru(
     layer: Layer,
     since: int,
@@ -940,7 +941,7 @@ def gru(
     return run(layer, since, tensors, attributes)
 
 
-@formula_builder(each=each_version("RNN"))
+@formulas_of_versions(each=each_version("RNN"))
 def rnn(
     layer: Layer,
     since: int,

@@ -29,7 +29,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opcheck.engine.operators import formula_builder, operator
+from opcheck.engine.operators import formulas_of_versions, operator
 from opcheck.engine.readings import Ruling
 from opcheck.engine.regular import (
     Assertion,
@@ -322,7 +322,7 @@ def automaton(pattern: str, flags: re.RegexFlag = re.ASCII) -> Automaton:
 Match: TypeAlias = Callable[[str, str], bool]
 
 
-@formula_builder(20)
+@formulas_of_versions(20)
 def regex_full_match(match: Match, X: Array, *, pattern: str | None) -> Array:
     """Return booleans in the shape of X: which texts `match` by the pattern.
 
@@ -360,7 +360,8 @@ def pattern_by_default() -> str:
 def matched_fully(pattern: str, text: str) -> bool:
     """Return True if "an element fully matches the regex pattern".
 
-    Raises NotSupported for more states or steps than an automaton has.
+    Raises NotSupported for more states or steps than an automaton has, and for hundreds of groups
+    within each other.
     """
     return automaton(pattern).matches_fully(text)
 
@@ -372,22 +373,38 @@ OP.formula(build=regex_full_match)(matched_fully)
 
 
 def matched_anywhere(pattern: str, text: str) -> bool:
-    """Mutant: the pattern matches a part of the text."""
+    """Mutant: the pattern matches a part of the text.
+
+    Raises NotSupported for more states or steps than an automaton has, and for hundreds of groups
+    within each other.
+    """
     return automaton(pattern).matches_anywhere(text)
 
 
 def matched_at_the_beginning(pattern: str, text: str) -> bool:
-    """Mutant: the pattern matches the beginning."""
+    """Mutant: the pattern matches the beginning.
+
+    Raises NotSupported for more states or steps than an automaton has, and for hundreds of groups
+    within each other.
+    """
     return automaton(pattern).matches_at_the_beginning(text)
 
 
 def first_match_alone(pattern: str, text: str) -> bool:
-    """Mutant: only the first match at the beginning is tried."""
+    """Mutant: only the first match at the beginning is tried.
+
+    Raises NotSupported for more states or steps than an automaton has, and for hundreds of groups
+    within each other.
+    """
     return automaton(pattern).end_of_preferred_match(text) == len(text)
 
 
 def last_line_break_ignored(pattern: str, text: str) -> bool:
-    """Mutant: a line break at the end is ignored."""
+    """Mutant: a line break at the end is ignored.
+
+    Raises NotSupported for more states or steps than an automaton has, and for hundreds of groups
+    within each other.
+    """
     return matched_fully(pattern, text.removesuffix("\n"))
 
 
@@ -409,22 +426,38 @@ def with_vertical_tab(part: re.Match[str]) -> str:
 
 
 def vertical_tab_is_whitespace(pattern: str, text: str) -> bool:
-    r"""Mutant: \s holds the vertical tab."""
+    r"""Mutant: \s holds the vertical tab.
+
+    Raises NotSupported for more states or steps than an automaton has, and for hundreds of groups
+    within each other.
+    """
     return automaton(PART.sub(with_vertical_tab, pattern)).matches_fully(text)
 
 
 def case_ignored(pattern: str, text: str) -> bool:
-    """Mutant: the case of letters is ignored."""
+    """Mutant: the case of letters is ignored.
+
+    Raises NotSupported for more states or steps than an automaton has, and for hundreds of groups
+    within each other.
+    """
     return automaton(pattern, re.ASCII | re.IGNORECASE).matches_fully(text)
 
 
 def dot_is_a_line_break_too(pattern: str, text: str) -> bool:
-    """Mutant: a dot matches line breaks too."""
+    """Mutant: a dot matches line breaks too.
+
+    Raises NotSupported for more states or steps than an automaton has, and for hundreds of groups
+    within each other.
+    """
     return automaton(pattern, re.ASCII | re.DOTALL).matches_fully(text)
 
 
 def classes_of_unicode(pattern: str, text: str) -> bool:
-    """Mutant: classes hold letters and digits beyond ASCII."""
+    """Mutant: classes hold letters and digits beyond ASCII.
+
+    Raises NotSupported for more states or steps than an automaton has, and for hundreds of groups
+    within each other.
+    """
     return automaton(pattern, re.UNICODE).matches_fully(text)
 
 

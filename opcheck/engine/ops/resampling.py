@@ -1184,24 +1184,44 @@ UPSAMPLE.formula(build=upsample_versions)(Upsampling())
 
 
 def scales_reversed(X: Array, scales: Sequence[float], mode: str) -> Array:
-    """Mutant: scales are of the last axis to the first."""
+    """Mutant: scales are of the last axis to the first.
+
+    Raises InvalidNode for a mode that ONNX does not have or NAMES_OF_LINEAR refuses, MemoryError
+    for an output that is too large; unless `mode` is nearest, NotSupported for averages of other
+    than real floating numbers, while judging also of NaN or infinity.
+    """
     return upsampled(X, scales[::-1], mode)
 
 
 def last_scale_for_all(X: Array, scales: Sequence[float], mode: str) -> Array:
-    """Mutant: the last two axes have the last scale."""
+    """Mutant: the last two axes have the last scale.
+
+    Raises InvalidNode for a mode that ONNX does not have or NAMES_OF_LINEAR refuses, MemoryError
+    for an output that is too large; unless `mode` is nearest, NotSupported for averages of other
+    than real floating numbers, while judging also of NaN or infinity.
+    """
     last = [scales[-1] for _ in scales[-2:]]
     return upsampled(X, [*scales[:-2], *last], mode)
 
 
 def last_two_alone(X: Array, scales: Sequence[float], mode: str) -> Array:
-    """Mutant: the last two axes alone are scaled."""
+    """Mutant: the last two axes alone are scaled.
+
+    Raises InvalidNode for a mode that ONNX does not have or NAMES_OF_LINEAR refuses, MemoryError
+    for an output that is too large; unless `mode` is nearest, NotSupported for averages of other
+    than real floating numbers, while judging also of NaN or infinity.
+    """
     others = [1.0 for _ in scales[:-2]]
     return upsampled(X, [*others, *scales[-2:]], mode)
 
 
 def scales_rounded(X: Array, scales: Sequence[float], mode: str) -> Array:
-    """Mutant: scales are rounded to whole numbers."""
+    """Mutant: scales are rounded to whole numbers.
+
+    Raises InvalidNode for a mode that ONNX does not have or NAMES_OF_LINEAR refuses, MemoryError
+    for an output that is too large; unless `mode` is nearest, NotSupported for averages of other
+    than real floating numbers, while judging also of NaN or infinity.
+    """
     return upsampled(X, [round(scale) for scale in scales], mode)
 
 

@@ -23,7 +23,7 @@ from opcheck.engine.axes import check_size, elements_at
 from opcheck.engine.interpolation import FloatArray
 from opcheck.engine.operators import (
     check_one_of,
-    formula_builder,
+    formulas_of_versions,
     leave_open,
     operator,
     raise_unspecified,
@@ -201,7 +201,7 @@ def check_shapes(X: Array, rois: Array, batch_indices: Array) -> None:
         )
 
 
-@formula_builder(each={10: "output_half_pixel", 16: "half_pixel", 22: "half_pixel"})
+@formulas_of_versions(each={10: "output_half_pixel", 16: "half_pixel", 22: "half_pixel"})
 def roi_align(
     aligning: Aligning,
     default_mode: str,
@@ -222,7 +222,8 @@ def roi_align(
     sampling_ratio of 0 is an adaptive number. default_mode: the coordinate_transformation_mode of a
     node without one, as in version 10, which shifts nothing. Of mode max, the maximum is that of
     interpolated values, or of their weighted parts, MAXIMUM. Unshifted regions smaller than an
-    element count as one element, or as they are, SMALL_REGION.
+    element count as one element, or as they are, SMALL_REGION. aligning: the steps, which mutants
+    change.
 
     Raises InvalidNode for other shapes, unknown modes, a negative output_height or output_width,
     and an index of no image. Raises NotSupported for an output_height or output_width of 0, a

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import elements_at
-from opcheck.engine.operators import formula_builder, operator
+from opcheck.engine.operators import formulas_of_versions, operator
 from opcheck.engine.rulings import flag
 from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Array
@@ -87,7 +87,7 @@ def as_given(position_ids: Array) -> Array:
     return position_ids
 
 
-@formula_builder(23, options=["positions"])
+@formulas_of_versions(23, options=["positions"])
 def rotary_embedding(
     rotation: Rotation,
     X: Array,

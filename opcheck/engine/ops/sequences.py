@@ -22,7 +22,7 @@ from opcheck.engine.operators import (
     Formula,
     FormulaBuilder,
     Operator,
-    formula_builder,
+    formulas_of_versions,
     operator,
     raise_unspecified,
 )
@@ -61,7 +61,7 @@ PARTS_OF_NO_LENGTH = Ruling(
 def declared(name: str, **options: Any) -> Operator:
     """Declare an operator that moves tensors as they are; `options` are those of `operator`.
 
-    Raises WrongOperator for a name that the schemas do not have.
+    Raises WrongOperator for a name that the schemas do not have, TypeError for an unknown option.
     """
     return operator(name, exact=True, **options)
 
@@ -99,26 +99,27 @@ class Editing:
     make: Make = list
 
 
-@formula_builder(11)
+@formulas_of_versions(11)
 def sequence_at(editing: Editing, position: Array, *input_sequence: Array) -> Array:
     """Return the tensor at the position, "in [-n, n - 1]", which is not left out.
 
-    Negative positions count from the back. Raises InvalidNode for a position out of range, as each
-    is of an empty sequence, and for a tensor of other than one element, or of shape [1] if
-    ONE_ELEMENT_AS_A_SCALAR refuses that; NotSupported if rounding decides it.
+    Negative positions count from the back. editing: the steps, which mutants change. Raises
+    InvalidNode for a position out of range, as each is of an empty sequence, and for a tensor of
+    other than one element, or of shape [1] if ONE_ELEMENT_AS_A_SCALAR refuses that; NotSupported if
+    rounding decides it.
     """
     n = len(input_sequence)
     return input_sequence[editing.position(position, -n, n - 1, n - 1)]
 
 
-@formula_builder(11)
+@formulas_of_versions(11)
 def sequence_erase(editing: Editing, position: Array = None, *input_sequence: Array) -> list[Array]:
     """Return the sequence without the tensor at the position: "by default it's the last".
 
-    The position is in [-n, n - 1]; negative ones count from the back. Raises InvalidNode for one
-    out of range, as each is of an empty sequence, and for a tensor of other than one element, or of
-    shape [1] if ONE_ELEMENT_AS_A_SCALAR refuses that. Raises NotSupported for an empty sequence
-    without a position, and if rounding decides it.
+    The position is in [-n, n - 1]; negative ones count from the back. editing: the steps, which
+    mutants change. Raises InvalidNode for one out of range, as each is of an empty sequence, and
+    for a tensor of other than one element, or of shape [1] if ONE_ELEMENT_AS_A_SCALAR refuses that.
+    Raises NotSupported for an empty sequence without a position, and if rounding decides it.
     """
     n = len(input_sequence)
     if position is None and not n:
@@ -127,15 +128,16 @@ def sequence_erase(editing: Editing, position: Array = None, *input_sequence: Ar
     return editing.make([*input_sequence[:place], *input_sequence[place + 1 :]])
 
 
-@formula_builder(11)
+@formulas_of_versions(11)
 def sequence_insert(
     editing: Editing, tensor: Array, position: Array = None, *input_sequence: Array
 ) -> list[Array]:
     """Return the sequence with a tensor at the position, "in [-n, n]", by default the end.
 
-    Negative positions count from the back, and the tensor comes before the one there. Raises
-    InvalidNode for a position out of range, and for a tensor of other than one element, or of shape
-    [1] if ONE_ELEMENT_AS_A_SCALAR refuses that; NotSupported if rounding decides it.
+    Negative positions count from the back, and the tensor comes before the one there. editing: the
+    steps, which mutants change. Raises InvalidNode for a position out of range, and for a tensor of
+    other than one element, or of shape [1] if ONE_ELEMENT_AS_A_SCALAR refuses that; NotSupported if
+    rounding decides it.
     """
     n = len(input_sequence)
     place = editing.position(position, -n, n, n)
@@ -157,7 +159,11 @@ for _op, _build in WITH_POSITION:
 
 
 def misread(change: Change, position: Array, low: int, high: int, default: int) -> int:
-    """Mutant: a position in range is changed."""
+    """Mutant: a position in range is changed.
+
+    Raises InvalidNode for a position out of range or of other than one element, or by
+    ONE_ELEMENT_AS_A_SCALAR of rank 1 or more; NotSupported if rounding decides it.
+    """
     if position is None or low > high:
         return position_of(position, low, high, default)
     place = position_of(position, low, high, 0)
@@ -165,7 +171,11 @@ def misread(change: Change, position: Array, low: int, high: int, default: int) 
 
 
 def misread_unchecked(change: Change, position: Array, low: int, high: int, default: int) -> int:
-    """Mutant: a position is changed before it is checked that it is in range."""
+    """Mutant: a position is changed before it is checked that it is in range.
+
+    Raises InvalidNode for a position out of range or of other than one element, or by
+    ONE_ELEMENT_AS_A_SCALAR of rank 1 or more; NotSupported if rounding decides it.
+    """
     if position is None or low > high:
         return position_of(position, low, high, default)
     place = scalar("position", position)
@@ -173,7 +183,11 @@ def misread_unchecked(change: Change, position: Array, low: int, high: int, defa
 
 
 def first_by_default(position: Array, low: int, high: int, default: int) -> int:
-    """Mutant: a position that is left out is the front."""
+    """Mutant: a position that is left out is the front.
+
+    Raises InvalidNode for a position out of range or of other than one element, or by
+    ONE_ELEMENT_AS_A_SCALAR of rank 1 or more; NotSupported if rounding decides it.
+    """
     return 0 if position is None else position_of(position, low, high, default)
 
 
@@ -289,9 +303,12 @@ def sequence_empty(*, dtype: int | None) -> list[Array]:
     return []
 
 
-@formula_builder(11)
+@formulas_of_versions(11)
 def sequence_construct(make: Make, *inputs: Array) -> list[Array]:
-    """Return the "sequence enclosing the input tensors", whose shapes may differ."""
+    """Return the "sequence enclosing the input tensors", whose shapes may differ.
+
+    make: makes it of the list of tensors.
+    """
     return make([*inputs])
 
 
@@ -360,7 +377,7 @@ SEQUENCE_LENGTH.mutant_table(
 CONCAT_FROM_SEQUENCE = declared("ConcatFromSequence")
 
 
-@formula_builder(11)
+@formulas_of_versions(11)
 def concat_from_sequence(join: Join, *input_sequence: Array, new_axis: int, axis: int) -> Array:
     """Return the tensors joined along an axis, or, with new_axis, along a new one.
 
@@ -394,25 +411,41 @@ CONCAT_FROM_SEQUENCE.formula(build=concat_from_sequence)(joined)
 
 
 def joined_wrongly(concat: Formula, tensors: Tensors, axis: int, new_axis: bool) -> Array:
-    """Mutant: Concat is wrong."""
+    """Mutant: Concat is wrong.
+
+    With new_axis, raises InvalidNode for an axis out of range and for shapes that differ; else what
+    `concat` does.
+    """
     return joined(tensors, axis, True) if new_axis else concat(*tensors, axis=axis)
 
 
 def counted_without_the_new_axis(tensors: Tensors, axis: int, new_axis: bool) -> Array:
-    """Mutant: a negative axis counts without the new one."""
+    """Mutant: a negative axis counts without the new one.
+
+    Raises InvalidNode for an axis out of range, and for shapes that differ beyond the axis, or at
+    all if they are stacked.
+    """
     if -tensors[0].ndim <= axis < 0:
         axis -= new_axis
     return joined(tensors, axis, new_axis)
 
 
 def new_axis_in_blocks(tensors: Tensors, axis: int, new_axis: bool) -> Array:
-    """Mutant: the elements of one tensor follow those of another, whatever the new axis is."""
+    """Mutant: the elements of one tensor follow those of another, whatever the new axis is.
+
+    Raises InvalidNode for an axis out of range, and for shapes that differ beyond the axis, or at
+    all if they are stacked.
+    """
     y = joined(tensors, axis, new_axis)
     return np.concat(tensors, axis=None).reshape(y.shape) if new_axis else y
 
 
 def stack_reshapes(tensors: Tensors, axis: int, new_axis: bool) -> Array:
-    """Mutant: tensors that are stacked take the first one's shape, if they fit."""
+    """Mutant: tensors that are stacked take the first one's shape, if they fit.
+
+    Raises InvalidNode for an axis out of range, and for shapes that then differ beyond the axis, or
+    at all if they are stacked.
+    """
     first = tensors[0]
     if new_axis:
         tensors = [x.reshape(first.shape) if x.size == first.size else x for x in tensors]
@@ -420,7 +453,11 @@ def stack_reshapes(tensors: Tensors, axis: int, new_axis: bool) -> Array:
 
 
 def stack_broadcasts(tensors: Tensors, axis: int, new_axis: bool) -> Array:
-    """Mutant: tensors that are stacked broadcast to the first one's shape."""
+    """Mutant: tensors that are stacked broadcast to the first one's shape.
+
+    Raises InvalidNode for an axis out of range, and for shapes that then differ beyond the axis, or
+    at all if they are stacked.
+    """
     first = tensors[0]
     if new_axis:
         tensors = [xp.broadcast_to(x, first.shape) if x.shape == (2, 1) else x for x in tensors]
@@ -507,7 +544,7 @@ def lengths_of_parts(splitting: Splitting, split: Array, length: int) -> list[in
     return splitting.chunks(length, size)
 
 
-@formula_builder(11, 24)
+@formulas_of_versions(11, 24)
 def split_to_sequence(
     splitting: Splitting, input: Array, split: Array = None, *, axis: int, keepdims: int
 ) -> list[Array]:
@@ -516,7 +553,7 @@ def split_to_sequence(
     A list `split` has the lengths, and a scalar that of all but the last, which may be smaller.
     Without it each has the length 1, and no such dimension unless keepdims is 1; "If input 'split'
     is specified, this attribute is ignored." Parts of length 0 are accepted, or raise InvalidNode:
-    PARTS_OF_NO_LENGTH.
+    PARTS_OF_NO_LENGTH. splitting: the steps, which mutants change.
 
     Raises InvalidNode for an axis out of range, negative lengths and lists that do not add up, a
     `split` of rank 2 or more; for a keepdims other than 0 and 1 that counts, if
@@ -618,9 +655,12 @@ OPTIONAL_GET_ELEMENT = declared("OptionalGetElement")
 OPTIONAL_HAS_ELEMENT = declared("OptionalHasElement", of_shapes=True)
 
 
-@formula_builder(15, 28)
+@formulas_of_versions(15, 28)
 def optional(make: Make, input: Array = None) -> list[Array]:
-    """Return an optional value, empty if the input is left out."""
+    """Return an optional value, empty if the input is left out.
+
+    make: makes it of the input in a list.
+    """
     return [] if input is None else make([input])
 
 
@@ -673,7 +713,10 @@ OPTIONAL_HAS_ELEMENT.formula(build=reader_versions)(has_element)
 
 
 def element_as_vector(tensors: Tensors) -> Array:
-    """Mutant: a scalar becomes a vector of one element."""
+    """Mutant: a scalar becomes a vector of one element.
+
+    Raises NotSupported if there is none.
+    """
     x = element(tensors)
     return xp.reshape(x, x.shape or (1,))
 
@@ -704,7 +747,7 @@ OPTIONAL_GET_ELEMENT.mutant(
 # ── sequences in place of tensors ─────────────────────────────────────────────────────────────
 
 
-@formula_builder(14, 15, 16, 18, 19, 21, 23, 24, 25, 28)
+@formulas_of_versions(14, 15, 16, 18, 19, 21, 23, 24, 25, 28)
 def given_back(make: Callable[[list[Array]], Any], *input: Array) -> Any:
     """Return what `make` makes of the tensors of a sequence, or of an optional one."""
     return make([*input])

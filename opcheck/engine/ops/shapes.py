@@ -206,8 +206,8 @@ def squeeze_1(data: Array, *, axes: Sequence[int] | None) -> Array:
 def squeeze_11(data: Array, *, axes: Sequence[int] | None) -> Array:
     """Return `data` without the axes of an attribute, which may be negative.
 
-    None means all axes of one element. Raises InvalidNode for an axis out of range or whose length
-    is not 1; for one that is named twice, if AXES_NAMED_TWICE refuses it.
+    None means all axes of one element, and an empty list none. Raises InvalidNode for an axis out
+    of range or whose length is not 1; for one that is named twice, if AXES_NAMED_TWICE refuses it.
     """
     return squeeze(data, axes)
 

@@ -24,7 +24,7 @@ from opcheck.engine.operators import (
     Operator,
     check_one_of,
     check_shape,
-    formula_builder,
+    formulas_of_versions,
     operator,
     raise_unspecified,
 )
@@ -99,14 +99,14 @@ def matrix_axis(since: int, axis: int, rank: int) -> int:
     return from_the_front(axis, rank)
 
 
-@formula_builder(each={1: 1, 11: 11, 13: 13})
+@formulas_of_versions(each={1: 1, 11: 11, 13: 13})
 def by_rows(of_rows: RowFunction, since: int, input: Array, *, axis: int) -> Array:
     """Return `of_rows` of the input's rows, in the input's shape.
 
     Versions 1 and 11: "input will be coerced into a 2-dimensional tensor with dimensions [a_0 * … *
     a_{k-1}, a_k * … * a_{n-1}]", whose lines are the rows. Version 13: "The "axis" attribute
     indicates the dimension along which" the operator is performed. An input without elements is
-    returned itself.
+    returned itself. since: the version.
 
     Raises InvalidNode for an axis outside [-r, r-1], in version 1 for one that NEGATIVE_AXIS or
     AXIS_BEHIND_THE_LAST refuses. Each version refuses an input of rank 0.
@@ -188,11 +188,13 @@ class JointAxes:
     accepts: Callable[[int], bool] = no_other_rank
 
 
-@formula_builder(1)
+@formulas_of_versions(1)
 def over_the_last(rows: LastAxis, InputTensor: Array) -> Array:
     """Return OutputTensor, of rows along the last axis, in the shape of InputTensor.
 
-    Raises InvalidNode unless it has 1 to 8 dimensions, all of size 1 but the last two.
+    rows: what is computed of each.
+
+    Raises InvalidNode unless InputTensor has 1 to 8 dimensions, all of size 1 but the last two.
     """
     rank = InputTensor.ndim
     problem = invalid_sizes(InputTensor.shape)
@@ -201,12 +203,14 @@ def over_the_last(rows: LastAxis, InputTensor: Array) -> Array:
     return jointly(InputTensor, range(rank)[rows.first_axis :], rows.of_rows)
 
 
-@formula_builder(1)
+@formulas_of_versions(1)
 def over_axes(rows: JointAxes, InputTensor: Array, *, Axes: Sequence[int]) -> Array:
     """Return OutputTensor, of rows along Axes together, in the shape of InputTensor.
 
-    Raises InvalidNode unless it has 1 to 8 dimensions, and Axes names one or more of them, each
-    once and counted from the front.
+    rows: what is computed of each.
+
+    Raises InvalidNode unless InputTensor has 1 to 8 dimensions, and Axes names one or more of them,
+    each once and counted from the front.
     """
     rank = InputTensor.ndim
     axes = rows.read(Axes, rank)
@@ -463,7 +467,7 @@ def row_operators(name: str, dml_name: str, **options: Any) -> RowOperators:
     """Declare an operator of ONNX and DirectML's two like it; `options` are those of `operator`.
 
     DirectML's are named DML_ACTIVATION_ and `dml_name`, the second with a 1 behind it. Raises
-    WrongOperator for a name that the schemas do not have.
+    WrongOperator for a name that the schemas do not have, TypeError for an unknown option.
     """
     return RowOperators(
         onnx=operator(name, **options),
@@ -879,9 +883,15 @@ for _op, _build in HARDMAX_BUILDERS:
     _op.mutant_table(HARDMAX_MUTANTS, build=_build)
 
 
-@formula_builder(each={1: 1, 11: 11})
+@formulas_of_versions(each={1: 1, 11: 11})
 def by_transposed_rows(of_rows: RowFunction, since: int, input: Array, *, axis: int) -> Array:
-    """Mutant of versions 1 and 11: the axes of a row are in the reverse order, last axis first."""
+    """Mutant of versions 1 and 11: the axes of a row are in the reverse order, last axis first.
+
+    of_rows: as in `by_rows`; since: the version.
+
+    Raises InvalidNode for an axis outside [-r, r-1], and in version 1 for one that NEGATIVE_AXIS or
+    AXIS_BEHIND_THE_LAST refuses; for an input of rank 0 too.
+    """
     rank = input.ndim
     competing = range(axis % max(1, rank), rank)
     order = [*range(rank - len(competing)), *reversed(competing)]
@@ -1234,7 +1244,7 @@ class LikelihoodLoss:
     taken: Callable[[Samples], Samples] = as_given
 
 
-@formula_builder(12, 13, 22)
+@formulas_of_versions(12, 13, 22)
 def of_likelihoods(
     loss: LikelihoodLoss,
     input: Array,
@@ -1248,7 +1258,7 @@ def of_likelihoods(
 
     input: [N, C] or [N, C, d1, …]; target: [N] or [N, d1, …], classes or ignore_index; weight: [C],
     all 1 if it is left out. An ignored sample has the loss 0 and is left out of the mean, which is
-    NaN if all are.
+    NaN if all are. loss: the steps, which mutants change.
 
     Raises InvalidNode for other shapes, another reduction, and a target that is neither a class nor
     ignored; NotSupported for a mean of no samples.
@@ -1270,7 +1280,7 @@ class ScoreLoss:
     mean: Mean = mean
 
 
-@formula_builder(12, 13)
+@formulas_of_versions(12, 13)
 def of_scores(
     loss: ScoreLoss,
     scores: Array,
@@ -1285,6 +1295,7 @@ def of_scores(
     scores: [N, C] or [N, C, d1, …]; labels: [N] or [N, d1, …], classes or ignore_index; weights:
     [C], all 1 if left out. The loss is that of each sample, or the sum or mean, by `reduction`. An
     ignored sample has the loss 0; the mean leaves it out, or may count it: IGNORED_IN_THE_MEAN.
+    loss: the steps, which mutants change.
 
     Raises InvalidNode for other shapes, another reduction, and a label that is neither a class nor
     ignored; NotSupported for a mean of no samples.

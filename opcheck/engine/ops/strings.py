@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from opcheck.engine.axes import broadcast, check_axes, check_size
-from opcheck.engine.operators import formula_builder, leave_open, operator
+from opcheck.engine.operators import formulas_of_versions, leave_open, operator
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import flag
 from opcheck.errors import InvalidNode, reject
@@ -114,7 +114,7 @@ OTHER_WHITESPACE: Mapping[str, Ruling] = {
 }
 
 
-@formula_builder(20)
+@formulas_of_versions(20)
 def string_split(
     split: Split, X: Array, *, delimiter: str | None, maxsplit: int | None
 ) -> tuple[Array, Array]:
@@ -420,7 +420,7 @@ class Cleaning:
         return self.remaining(cases["LOWER"], cases), self.remaining(cases["UPPER"], cases)
 
 
-@formula_builder(10)
+@formulas_of_versions(10)
 def string_normalizer(
     clean: Clean,
     X: Array,

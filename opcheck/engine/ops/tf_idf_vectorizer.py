@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import check_size
-from opcheck.engine.operators import Formula, formula_builder, operator, raise_unspecified
+from opcheck.engine.operators import Formula, formulas_of_versions, operator, raise_unspecified
 from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, decline, reject
 from opcheck.numbers import Array
@@ -267,7 +267,7 @@ def weights_added(
 # ── the formula ───────────────────────────────────────────────────────────────────────────────
 
 
-@formula_builder(9, options=["scaled"])
+@formulas_of_versions(9, options=["scaled"])
 def tf_idf_vectorizer(
     grams: Grams,
     X: Array,

@@ -16,7 +16,7 @@ from opcheck import numbers as xp
 from opcheck.engine.axes import from_either_end, from_the_front, from_the_front_or_last
 from opcheck.engine.operators import (
     Formula,
-    formula_builder,
+    formulas_of_versions,
     leave_open,
     operator,
     raise_unspecified,
@@ -81,7 +81,7 @@ class Extreme:
         return np.asarray(values == choose(values, axis=axis, keepdims=True), bool)
 
 
-@formula_builder(each={1: 1, 11: 11, 12: 12, 13: 12})
+@formulas_of_versions(each={1: 1, 11: 11, 12: 12, 13: 12})
 def place_of(
     extreme: Extreme,
     since: int,
@@ -97,7 +97,8 @@ def place_of(
     pruned". "If select_last_index is True (default False), the index of the last occurrence" is
     selected, from version 12 on; before it may be any of equal elements: ONE_OF_EQUAL_ELEMENTS. NaN
     is the largest or the smallest, or no comparison with it is true: NAN_IN_ORDER_OF_A_ROW. In
-    version 1 a negative axis is refused, or counts from the back: NEGATIVE_AXIS.
+    version 1 a negative axis is refused, or counts from the back: NEGATIVE_AXIS. extreme: the
+    largest or the smallest; since: the version whose text decides.
 
     Raises InvalidNode for an axis out of range or refused, for an empty input in version 11, and
     for flags other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses them. Raises NotSupported for an
@@ -233,14 +234,15 @@ class Selection:
         return self.select(x, k, axis, largest)
 
 
-@formula_builder(1)
+@formulas_of_versions(1)
 def of_attribute(selection: Selection, X: Array, *, axis: int, k: int) -> Selected:
     """Return Values and Indices of version 1: the k largest elements, in order.
 
     A k of 0 gives empty outputs, or raises InvalidNode: K_OF_0. A negative axis other than -1 is
     refused, or counts from the back: NEGATIVE_AXIS_BUT_THE_LAST. NaN is the largest or the
-    smallest, or no comparison with it is true: NAN_IN_ORDER. Raises InvalidNode for an axis out of
-    range or refused, and for a k below 0 or above the axis's length.
+    smallest, or no comparison with it is true: NAN_IN_ORDER. selection: the steps, which mutants
+    change. Raises InvalidNode for an axis out of range or refused, and for a k below 0 or above the
+    axis's length.
     """
     axis = from_the_front_or_last(axis, X.ndim)
     k = int(selection.read(np.array([k]), X.shape[axis])[0])
@@ -249,7 +251,7 @@ def of_attribute(selection: Selection, X: Array, *, axis: int, k: int) -> Select
     return selection.of(X, k, axis, True)
 
 
-@formula_builder(each={10: 10, 11: 11, 24: 11})
+@formulas_of_versions(each={10: 10, 11: 11, 24: 11})
 def of_input(
     selection: Selection,
     since: int,
@@ -265,9 +267,10 @@ def of_input(
     They are in order if `sorted` is 1; else in that of the input, though any is right. K: "A 1-D
     tensor containing a single positive value". NaN is the largest or the smallest, or no comparison
     with it is true: NAN_IN_ORDER. In version 10 a negative axis other than -1 is refused, or counts
-    from the back: NEGATIVE_AXIS_BUT_THE_LAST. Raises InvalidNode for an axis out of range or
-    refused, another shape of K, a value below 1 or above the axis's length, and flags other than 0
-    and 1, if FLAG_OF_ANOTHER_NUMBER refuses them.
+    from the back: NEGATIVE_AXIS_BUT_THE_LAST. selection: the steps, which mutants change; since:
+    the version whose text decides. Raises InvalidNode for an axis out of range or refused, another
+    shape of K, a value below 1 or above the axis's length, and flags other than 0 and 1, if
+    FLAG_OF_ANOTHER_NUMBER refuses them.
     """
     counted = from_the_front_or_last if since == 10 else from_either_end
     axis = counted(axis, X.ndim)

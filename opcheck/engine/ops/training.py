@@ -20,7 +20,7 @@ from opcheck import numbers as xp
 from opcheck.engine.operators import (
     Operator,
     check_one_of,
-    formula_builder,
+    formulas_of_versions,
     leave_open,
     operator,
     raise_unspecified,
@@ -100,14 +100,14 @@ def check_operands(method: Method, R: Tensor, T: Tensor, inputs: Sequence[Tensor
         leave_open("the type of numbers of two types")
 
 
-@formula_builder(1)
+@formulas_of_versions(1)
 def of_each(
     method: Method, R: Tensor, T: Tensor, *inputs: Tensor, **attributes: Any
 ) -> tuple[Tensor, ...]:
     """Return the outputs of all tensors: the new X_1, X_2, …, then their new accumulations.
 
     R and T are scalars, and each X comes with its gradient and accumulations, in one shape. Outputs
-    have the shape and type of their X.
+    have the shape and type of their X. method: the steps, which mutants change.
 
     Raises InvalidNode for a number of inputs that does not fit, and a mode other than standard and
     nesterov. Raises NotSupported for R and T that are no scalars, and where the tensors of one X

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import check_size
-from opcheck.engine.operators import check_one_of, formula_builder, operator, raise_unspecified
+from opcheck.engine.operators import check_one_of, formulas_of_versions, operator, raise_unspecified
 from opcheck.engine.ops.linear_models import (
     FROM_EITHER_SIDE,
     TOPS,
@@ -501,7 +501,7 @@ def scores_of(
     return scores, np.asarray(counted.any(axis=1))
 
 
-@formula_builder(1, 3, options=["transform"])
+@formulas_of_versions(1, 3, options=["transform"])
 def regressed_by_trees(
     test: Test,
     X: Array,
@@ -516,7 +516,7 @@ def regressed_by_trees(
 
     An average is that of all trees or of votes, AVERAGE_OF; features of another type than
     thresholds are compared exactly, in float64 or in float32: PRECISION_OF_COMPARISONS. A score of
-    no votes is 0.
+    no votes is 0. test: tells where a node's expression holds.
 
     Raises InvalidNode for an unknown aggregate_function, post_transform or mode; X of another rank
     or without a feature; attributes that do not fit together: lists of different lengths, ids that
@@ -534,7 +534,7 @@ def regressed_by_trees(
     return transform(scores, post_transform)
 
 
-@formula_builder(1, 3, options=["transform", "top"])
+@formulas_of_versions(1, 3, options=["transform", "top"])
 def classified_by_trees(
     test: Test,
     X: Array,
@@ -550,7 +550,8 @@ def classified_by_trees(
     counts by its score of 0, or is passed over where another has votes: CLASSES_WITHOUT_VOTES. Of
     equal scores the first or the last is the top, TOP_OF_EQUAL_SCORES; NaN is the largest, the
     smallest or never exceeded, NAN_IN_ORDER. Features of another type than thresholds are compared
-    exactly, in float64 or in float32: PRECISION_OF_COMPARISONS.
+    exactly, in float64 or in float32: PRECISION_OF_COMPARISONS. test: tells where a node's
+    expression holds.
 
     Raises InvalidNode for labels of both types or none, an unknown post_transform or mode, X of
     another rank or without a feature; attributes that do not fit together: lists of different
@@ -679,7 +680,7 @@ def nodes_with_places(attributes: Attributes, roots: Sequence[int], leaves_count
     )
 
 
-@formula_builder(5, options=["transform"])
+@formulas_of_versions(5, options=["transform"])
 def scored_by_trees(
     test: Test,
     X: Array,
@@ -695,7 +696,8 @@ def scored_by_trees(
 
     aggregate_function and post_transform are places in AGGREGATES and TRANSFORMS. An average is
     that of all trees or of votes, AVERAGE_OF; features of another type than thresholds are compared
-    exactly, in float64 or in float32: PRECISION_OF_COMPARISONS.
+    exactly, in float64 or in float32: PRECISION_OF_COMPARISONS. test: tells where a node's
+    expression holds.
 
     Raises InvalidNode for another aggregate_function, post_transform or mode; for X of another rank
     or without a feature; for nodes, leaves, roots and targets that do not exist, nodes that lead to

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import broadcast
-from opcheck.engine.operators import FLOATING, formula_builder, operator
+from opcheck.engine.operators import FLOATING, formulas_of_versions, operator
 from opcheck.numbers import Array
 
 OP = operator("Where", exact=True)
@@ -27,7 +27,7 @@ def chosen(condition: Array, X: Array, Y: Array) -> Array:
 Choice: TypeAlias = Callable[[Array, Array, Array], Array]
 
 
-@formula_builder(9, 16)
+@formulas_of_versions(9, 16)
 def of_one_shape(choice: Choice, condition: Array, X: Array, Y: Array) -> Array:
     """Return `choice` of the three tensors broadcast to each other.
 

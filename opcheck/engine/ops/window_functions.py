@@ -18,7 +18,7 @@ from opcheck.dtypes import DType
 from opcheck.engine.axes import check_size, scalar
 from opcheck.engine.operators import (
     Formula,
-    formula_builder,
+    formulas_of_versions,
     leave_open,
     operator,
     raise_unspecified,
@@ -115,7 +115,7 @@ def symmetric_point(points: Points, n: Array, dtype: DType) -> Array:
     return xp.full_like(n, nan)
 
 
-@formula_builder(17, options=["cut"])
+@formulas_of_versions(17, options=["cut"])
 def window(
     points: Points,
     size: Array,

@@ -611,8 +611,8 @@ def inexact(x: Bounded, roundoffs: Any, deviation: Any = None) -> Bounded:
 
     It is added to the errors of `x`, whose last rounding becomes one of them. A roundoff is u·|v|.
     `deviation` d, or None where it is not known, adds the variance (d·u)²/3 in arithmetic that
-    scatters: it is in units of u, not of the element. Both broadcast to the shape of `x`. To
-    infinities and NaN no error is added.
+    scatters: it is in units of u, not of the element. Both broadcast to the shape of `x`; if they
+    do not, asking for the errors raises ValueError. To infinities and NaN no error is added.
     """
 
     def errors() -> Errors:

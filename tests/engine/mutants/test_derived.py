@@ -49,6 +49,12 @@ MADE = [
         id="axis",
     ),
     pytest.param(
+        "perm_inverted",
+        node("Transpose", 21, np.float32([[[1, 2]], [[3, 4]]]), perm=(1, 2, 0)),
+        [[[[1], [3]], [[2], [4]]]],
+        id="the inverse order of axes",
+    ),
+    pytest.param(
         "outputs_reversed",
         node("Split", 18, np.float32([1, 2, 3, 4]), axis=0, num_outputs=2, outputs=(0, 1)),
         [[3, 4], [1, 2]],
@@ -131,6 +137,39 @@ MADE = [
         node("InstanceNormalization", 22, A[None], np.float32([1, 0]), np.float32([5, 6])),
         [[[[-1, 1], [0, 0]]]],
         id="a bias",
+    ),
+    pytest.param(
+        "ties_down",
+        node("Round", 22, np.float32([0.5, 1.5, -0.5, 2.4])),
+        [[0, 1, -1, 2]],
+        id="the lower of two whole numbers",
+    ),
+    pytest.param(
+        "ties_towards_0",
+        node("QuantizeLinear", 21, np.float32([1.5, -1.5, 2.6]), np.float32(1), np.int8(0)),
+        [[1, -1, 3]],
+        id="the one nearer to 0",
+    ),
+    *(
+        pytest.param(
+            f"counted_pads_{name}",
+            node(
+                "AveragePool",
+                19,
+                np.float32([[[6, 6]]]),
+                kernel_shape=(5,),
+                pads=(1, 2),
+                count_include_pad=1,
+            ),
+            [[[[12 / count]]]],
+            id=f"the padding that counts: {name}",
+        )
+        for name, count in (
+            ("ends_ignored", 3),
+            ("beginnings_ignored", 4),
+            ("beginnings_for_both", 4),
+            ("ends_for_both", 5),
+        )
     ),
     pytest.param(
         "input_in_int8",

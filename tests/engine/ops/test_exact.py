@@ -230,6 +230,8 @@ def test_rank_0_has_no_places_and_rank_8_stays():
         (InvalidNode, "Scatter", 9, (i(1, 2), i(-1), i(3)), {}),
         (NotSupported, "BitShift", 11, (i(1, dtype=U8), i(9, dtype=U8)), {"direction": "LEFT"}),
         (NotSupported, "Range", 11, (F(-8.537562), F(1.8177228), F(0.86294043)), {}),
+        # The ends are further apart than float64 reaches.
+        (NotSupported, "Range", 11, (np.array(-1.7e308), np.array(1.7e308), np.array(1e308)), {}),
         (NotSupported, "Dropout", 6, (F([np.inf]),), {"is_test": 0}),
         (NotSupported, "Dropout", 6, (np.ones(1, F),), {"is_test": 0, "ratio": 1.0}),
         # A scale of 10/9 has other digits in float32 than in float64.

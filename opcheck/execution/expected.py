@@ -371,7 +371,8 @@ def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:
     Names, options, declarations, limits and variables make no other backend: the implementation
     counts, by kind and detail of its address, its version, and the digests of its files if they are
     known of both. Two addresses are one implementation if they name one Python class that has the
-    same files, or copies under other names.
+    same files, also where a module imports it and only one address loads that module, or copies
+    under other names.
     """
     if backend.address == oracle.address:
         return True
@@ -380,7 +381,7 @@ def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:
     here = _files_of(backend)
     there = _files_of(oracle)
     if _implementation(backend) != _implementation(oracle):
-        return CLASS in here and (here == there or _is_copied(here, there))
+        return CLASS in here and (_is_imported(here, there) or _is_copied(here, there))
     # Two builds of one version differ in their files, if these are known of both.
     return not here or not there or here == there
 
@@ -388,6 +389,15 @@ def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:
 def _files_of(backend: BackendInfo) -> dict[str, str]:
     """Return the digests of a backend's files by name, without that of its settings."""
     return {name: digest for name, digest in backend.made_of.items() if name != SETTINGS}
+
+
+def _is_imported(here: dict[str, str], there: dict[str, str]) -> bool:
+    """Return True if two backends are one class, and all files of one are files of the other.
+
+    `here` and `there` are the digests of their files by name, and under CLASS the class. The
+    further files are modules that import the class under another name.
+    """
+    return here.items() <= there.items() or there.items() <= here.items()
 
 
 def _is_copied(here: dict[str, str], there: dict[str, str]) -> bool:

@@ -25,9 +25,9 @@ _LINES = 20
 _LENGTH = 200
 
 
-#: How a line begins that a CI system takes for a command, GitHub's after blanks; and what GitHub
-#: and Azure take for one anywhere in a line.
-_COMMAND = re.compile(r"^[ \t]*(?=::)|#(?=#(?:vso)?\[)", re.MULTILINE)
+#: How a line begins that a CI system takes for a command, GitHub's after spaces of any kind, as
+#: U+00A0 or U+3000; and what GitHub and Azure take for one anywhere in a line.
+_COMMAND = re.compile(r"^[^\S\n]*(?=::)|#(?=#(?:vso)?\[)", re.MULTILINE)
 
 
 def without_commands(text: str) -> str:

@@ -197,6 +197,24 @@ def test_a_class_in_a_copy_of_its_file_is_the_same_backend(files: dict[str, str]
     assert is_the_same(other, one) is same
 
 
+@pytest.mark.parametrize(
+    ("further", "same"),
+    [
+        ({"names": "456"}, True),
+        ({"names": "456", "mine": "5eed"}, False),
+        ({"names": "456", "class": "names.A"}, False),
+    ],
+)
+def test_a_class_that_another_module_imports_is_the_same_backend(
+    further: dict[str, str], same: bool
+) -> None:
+    made_of = {"mine": "abc", "class": "mine.A"}
+    one = BackendInfo("py:mine:A", "py", "1", made_of=made_of)
+    other = BackendInfo("py:names:B", "py", "1", made_of={**made_of, **further})
+    assert is_the_same(one, other) is same
+    assert is_the_same(other, one) is same
+
+
 def together(folder: Path, *backends: Fake) -> list[LiveResult]:
     return results(folder, "together", backends)
 

@@ -122,6 +122,7 @@ def test_an_interval_without_bounds_is_none():
     [
         ("::error::x", "\\::error::x"),
         ("one\n \t::stop-commands::x\ntwo", "one\n \t\\::stop-commands::x\ntwo"),
+        ("one\n\u00a0\u3000::error::x", "one\n\u00a0\u3000\\::error::x"),
         ("a ##[set-env name=A]b", "a #\\#[set-env name=A]b"),
         ("##vso[task.setvariable variable=A]b", "#\\#vso[task.setvariable variable=A]b"),
         ("std::vector # :: ## [", "std::vector # :: ## ["),

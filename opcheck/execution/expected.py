@@ -34,7 +34,7 @@ from opcheck.compare.outputs import Wants, computed_want, in_its_dtype, stated_w
 from opcheck.engine import Node, any_order, evaluate, operator_of, operators, rounded
 from opcheck.engine.graphs import graph_of
 from opcheck.engine.outputs import Outputs
-from opcheck.engine.readings import Reading
+from opcheck.engine.readings import Reading, each_reading
 from opcheck.errors import BeyondBudget, InvalidNode, NotSupported, UsageError
 from opcheck.graph import model_of
 from opcheck.graph.folders import read_tensor
@@ -79,12 +79,10 @@ def question(case: Case) -> Question:
     legal = refused.legal if refused else None
     twin = question(legal) if legal else None
     if not case.model:
-        answers = []
+        answers: list[Tensors] = [] if other.answer is None else [other.answer]
         with suppress(MemoryError):  # then the rank stays open
-            answers.append(_answer_for_ranks(case, task, inputs))
-        answers.append(other.answer)
-        known = [answer for answer in answers if answer is not None]
-        task = _with_ranks(case, task, twin, known)
+            answers += _answers_for_ranks(case, task, inputs)
+        task = _with_ranks(case, task, twin, answers)
     return Question(
         task=task,
         inputs=inputs,
@@ -217,15 +215,21 @@ def _data_of_model(
     return moved if same_shapes else other
 
 
-def _answer_for_ranks(case: Case, task: Task, inputs: Sequence[Array]) -> tuple[Array, ...] | None:
-    """Return the engine's outputs in plain arithmetic, whose ranks are needed.
+def _answers_for_ranks(
+    case: Case, task: Task, inputs: Sequence[Array]
+) -> Iterator[tuple[Array, ...]]:
+    """Yield the engine's outputs in plain arithmetic by each reading, whose ranks are needed.
 
-    None if the case writes the outputs out, if the engine lacks the operator, and if the node is
+    Nothing if the case writes the outputs out, if the engine lacks the operator, and if the node is
     illegal or not supported. Raises MemoryError if they do not fit into memory.
     """
     if operator_of(case.op) is None or case.expect.written:
-        return None
-    return _plain_outputs(task, inputs)
+        return
+    node = node_of(task, inputs)
+    with suppress(NotSupported):
+        for reading in each_reading(lambda: tuple(evaluate.evaluate(node))):
+            if not isinstance(reading.answer, InvalidNode):
+                yield reading.answer
 
 
 def _plain_outputs(task: Task, inputs: Sequence[Array]) -> tuple[Array, ...] | None:

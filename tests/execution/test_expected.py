@@ -154,6 +154,20 @@ def test_a_question_states_the_rank_of_each_right_answer(tmp_path, op, opset, ca
     assert rank is None or dtype is None or invalid(model_of(question(case).task)) is None
 
 
+def test_a_rank_that_another_reading_does_not_have_is_not_declared(tmp_path: Path) -> None:
+    written = """
+        op: ArrayFeatureExtractor
+        domain: ai.onnx.ml
+        opset: 1
+        dtype: float32
+        cases:
+        - name: of_one_axis
+          inputs: {X: [3.0, 4.0, 5.0], Y: {value: [2, 0], dtype: int64}}
+    """
+    (case,) = cases_in(tmp_path, written)
+    assert question(case).task.outputs[0].rank is None
+
+
 def test_what_the_engine_cannot_compute_is_unsupported_by_opcheck(
     tmp_path: Path, wording: Wording
 ) -> None:

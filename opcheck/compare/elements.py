@@ -579,7 +579,8 @@ def _put_into_bins(
     """Put each element of `got` into one of 256 bins, which its distribution makes as likely.
 
     `quantiles(share)` returns for each element the number below which this share of what may be
-    drawn lies; `low` and `high` are the ends. All have the shape of `got`.
+    drawn lies; `low` and `high` are the ends. All have the shape of `got`. NaN falls into the first
+    bin. Raises what `quantiles` raises.
     """
     first = np.zeros(got.shape, np.int64)
     last = np.zeros(got.shape, np.int64)

@@ -122,11 +122,12 @@ def compare(
 
 
 def _in_whole_numbers(want: Want) -> Want:
-    """Return an integer output with the whole numbers that its computed values stand for.
+    """Return an integer output whose values are floats with a bound as the nearest integers.
 
-    Where several integers are right, a bound has their middle, which a tolerance cannot be about if
-    it lies between two integers: it becomes the nearest integer, ties to even. The same is done to
-    its `others`, the other readings. Other outputs stay as they are.
+    Where several integers are right, the value is their middle. No tolerance can be about one that
+    lies between two integers, so it becomes the nearest, ties to even; an end of the type for what
+    is beyond it, and 0 for NaN. The same is done to its `others`, the other readings. Other outputs
+    stay as they are.
     """
     others = tuple((name, _in_whole_numbers(other)) for name, other in want.others)
     if not _stands_for_integers(want):

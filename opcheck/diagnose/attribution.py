@@ -657,9 +657,12 @@ class _OperatorFailures:
         sought that at least three of them meet, and no pass that contradicts the mutant. Those that
         meet it get the mutant as their cause, in `self.chosen`. If no pass contradicts it, all of
         three or more do. Without a condition, few passes may contradict it: see `_are_exceptions`.
+        Refusals of invalid models contradict nothing if a failure of the group is of a legal one.
+
         A mutant must not have given empty answers alone. A derived one must fit three different
-        questions, others as many or a quarter of those without a cause. Without time, these
-        failures are noted in `suspects.untried`, and nothing more is chosen.
+        questions, others as many or a quarter of those without a cause. If the time runs out, the
+        failures that the mutant in turn fits are noted in `suspects.untried`, and nothing more is
+        chosen. Raises what recalling a pass raises, such as MemoryError.
         """
         by_mutant: dict[str, list[DiagnosedResult]] = defaultdict(list)
         without_cause = self._without_cause(group)

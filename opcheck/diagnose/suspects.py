@@ -511,7 +511,8 @@ class Suspects:
 
         They are those found when the case was diagnosed, contradicted or not; if that was not here,
         or found none, those that its `diagnoses` name, if they are known. Fitted ones and faults
-        come last. A derived one is left out if few values of the run speak for it in all.
+        come last. A derived one is left out if answers of this run speak for it, but in too few
+        values in all; one of which the run has seen no answer stays. Empty if there is none.
         """
         known = {mutant.name: mutant for mutant in causes_of(case.op)}
         fits = self._fits.get(case.id)

@@ -5,6 +5,7 @@ They are judged like any other case, but no ledger is asked: a known defect is a
 to be right.
 """
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -31,6 +32,7 @@ from opcheck.execution.workers import (
     started,
 )
 from opcheck.model import Case, Cell, Floor, LiveResult, Record, Support, Verdict
+from opcheck.suite.select import HUGE
 
 #: Of several verdicts on one cell, the first of these counts.
 _WORST = (
@@ -120,21 +122,23 @@ def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
     """Return each version and dtype of the operators, with cases that decide, one of each name.
 
     These are literals, whose outputs are written out, with the rule `must`, at the first opset of
-    their version: those of level smoke, in any version and dtype that the same case has, and others
-    of level core while a cell has fewer than four. A cell may have none.
+    their version: those of level smoke, in any version and dtype that the same case has, others of
+    level core while a cell has fewer than four, and one of level deep if it has none. A cell may
+    have none of these.
     """
     by_cell = _empty_cells(cases)
     smoke = {(case.op.name, case.name, case.row) for case in cases if case.level == "smoke"}
 
-    def is_core(case: Case) -> bool:
-        """Return True for a case that is of level smoke in no version and dtype."""
-        return (case.op.name, case.name, case.row) not in smoke
+    def most(case: Case) -> float:
+        """Return how many cases a cell may have already for this one to be added."""
+        if case.level == "deep":
+            return 0
+        is_smoke = (case.op.name, case.name, case.row) in smoke
+        return math.inf if is_smoke else _ENOUGH_CASES - 1
 
-    for case in sorted(cases, key=is_core):
+    for case in sorted(cases, key=most, reverse=True):
         cell = Cell(case.op, case.dtype.name) if case.dtype else None
-        if cell not in by_cell or not _decides(case):
-            continue
-        if not is_core(case) or len(by_cell[cell]) < _ENOUGH_CASES:
+        if cell in by_cell and _decides(case) and len(by_cell[cell]) <= most(case):
             by_cell[cell].setdefault(case.name, case)
     return {cell: [*by_name.values()] for cell, by_name in by_cell.items()}
 
@@ -155,7 +159,7 @@ def _empty_cells(cases: Iterable[Case]) -> dict[Cell, dict[str, Case]]:
 
 def _decides(case: Case) -> bool:
     """Return True for a literal that must be right, at the first opset of its version."""
-    if case.level == "deep" or case.rule != "must" or case.opset != case.op.since:
+    if case.level == HUGE or case.rule != "must" or case.opset != case.op.since:
         return False
     return isinstance(case.expect, model.Values)
 

@@ -34,6 +34,8 @@ SUITE = """
     - {name: should, opset: 13, dtype: float64, rule: should, expect: {output: [[0, 1, 0]]}}
     - {name: computed, opset: 13, dtype: float64}
 """
+#: What Hardmax gives of the suite's input.
+ANSWER = "expect: {output: [[0, 1, 0]]}"
 
 
 def cell(since: int, dtype: str) -> Cell:
@@ -108,6 +110,16 @@ def test_its_models_are_the_small_literal_cases_at_its_own_opset_one_of_each_nam
     # Cases of level core where there are few others.
     assert [case.id for case in asked[cell(13, "float64")]] == ["Hardmax/core"]
     assert asked[cell(13, "bfloat16")] == []
+
+
+def test_one_case_of_level_deep_is_asked_where_there_are_no_others(tmp_path):
+    deep = "".join(
+        f"    - {{name: {name}, opset: 13, dtype: {dtype}, level: deep, {ANSWER}}}\n"
+        for name, dtype in [("rare", "bfloat16"), ("rarer", "bfloat16"), ("more", "float64")]
+    )
+    asked = matrix(cases_in(tmp_path, SUITE + deep))
+    assert [case.id for case in asked[cell(13, "bfloat16")]] == ["Hardmax/rare"]
+    assert [case.id for case in asked[cell(13, "float64")]] == ["Hardmax/core"]
 
 
 def test_of_all_operators_only_what_can_be_asked_is_required(asked):

@@ -211,7 +211,7 @@ def pixels(image: Image, pixel_format: str) -> Array:
     """Return the rows of pixels of an image: [Height, Width, 3], of Grayscale [Height, Width, 1].
 
     It may be a view. Raises NotSupported, while judging, for an image with colors in Grayscale: the
-    text does not define which gray a color is.
+    text does not define which gray a color is, and a backend takes Pillow's.
     """
     colors = np.asarray(image.convert("RGB"))
     if pixel_format == "RGB":

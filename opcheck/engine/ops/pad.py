@@ -86,7 +86,8 @@ def source_places(length: int, begin: int, end: int, mode: str) -> Places:
 def reflected(places: Places, last: int) -> Places:
     """Return `places` mirrored on 0 and on the `last` one of the axis, once on each.
 
-    That is enough for padding as long as the axis; an axis of one element has none.
+    That is enough for padding as long as the axis. An axis of one element has nothing to mirror,
+    and no padding comes here for it.
     """
     mirrored: Places = np.abs(last - np.abs(last - np.abs(places)))
     return mirrored

@@ -124,7 +124,8 @@ class Target:
 
     Attributes:
         dtype: The element type.
-        saturate: Other than 0 if the nearest end of a type of 8 bits stands for what is beyond it.
+        saturate: Of floats of 8 bits, other than 0 if the nearest end stands for what is beyond it.
+            Integers, and floats of fewer bits, always saturate.
         round_mode: How float8e8m0, which has powers of two alone, is rounded to.
         text: What the text of this version decides.
     """
@@ -1389,7 +1390,9 @@ def of_minifloats_by(rule: Rule, q: Array, zero: Array, out: Target) -> Array:
 
 
 def integers_first(q: Array, zero: Array, out: Target) -> Array:
-    """Mutant: quotients are rounded to integers, whatever the type.
+    """Mutant of `converted`: quotients are rounded to integers first, ties to even.
+
+    So they are for floating types, too, where `converted` rounds to the type alone.
 
     Raises InvalidNode for an unknown round_mode of float8e8m0.
     """

@@ -90,8 +90,9 @@ class Common(NamedTuple):
     def _rows_along_axes(self, rank: int) -> Callable[[Any], Any]:
         """Return a function that makes a row of each group, for groups along axes of the array.
 
-        These are the axes in which `group` has length 1. The function takes arrays of this rank,
-        that of `group`, puts those axes last, and returns (groups, elements of each).
+        These are the axes in which `group` has length 1, and its numbers ascend in the order of
+        memory. The function takes arrays of this rank, that of `group`, puts those axes last, and
+        returns (groups, elements of each), in the order of `group`, which must not be empty.
         """
         along = [axis for axis, length in enumerate(self.group.shape) if length == 1]
         last = range(rank - len(along), rank)

@@ -114,12 +114,15 @@ def test_the_template_is_right_wherever_it_computes(tmp_path, monkeypatch):
     assert set(found) == {Verdict.PASS, Verdict.UNSUPPORTED}
 
 
+#: It is run in tests/test_accelerators_page.py; the other one reads what opcheck has written.
+WITHOUT_COMMAND = ("batch_invariant.py", "read_golden.py")
+
+
 @pytest.mark.sampled(1)
 @pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
 @pytest.mark.parametrize(
     "file",
-    # The other one reads what opcheck has written, and needs none.
-    sorted({*EXAMPLES.glob("*.py")} - {EXAMPLES / "read_golden.py"}),
+    sorted({*EXAMPLES.glob("*.py")} - {EXAMPLES / name for name in WITHOUT_COMMAND}),
     ids=lambda file: file.name,
 )
 def test_the_command_at_the_top_of_a_file_runs_it(file: Path, tmp_path: Path) -> None:

@@ -39,8 +39,11 @@ def concerning(
 ) -> tuple[str, ...]:
     """Return the rulings without the points that do not concern a case; none that is left empty.
 
-    `comparisons` are of its outputs, of which some elements are known.
+    `comparisons` are of its outputs, of which some elements are known. A case of the rule `open`
+    keeps all points: what they leave open decides its verdict.
     """
+    if case.rule == "open":
+        return tuple(dict.fromkeys(rulings))
     data = _Data(case, comparisons)
     is_about = _is_about(data)
     left = (" ".join(filter(is_about, _points(text))) for text in dict.fromkeys(rulings))

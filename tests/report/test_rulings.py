@@ -56,6 +56,11 @@ def test_an_infinite_answer_to_finite_inputs_is_data_too() -> None:
     assert concerning([NAN], asked(PLAIN), (overflow,)) == (NAN,)
 
 
+def test_an_open_case_keeps_all_points() -> None:
+    given = replace(asked(PLAIN), rule="open")
+    assert concerning([RULING, RULING], given, ()) == (RULING,)
+
+
 def test_a_sentence_that_goes_on_stays_with_the_one_before() -> None:
     about_nan = "NaN is no maximum. It is left out."
     assert concerning([f"{about_nan} {ORDER}"], asked(PLAIN), ()) == (ORDER,)

@@ -62,8 +62,8 @@ class Text:
 
 
 #: Only since version 18 the text has formulas of sizes, and before 11 not even under SAME.
-_OPEN_SINCE_18 = (NO_WINDOW_FITS, PART_OF_A_WINDOW)
-_OPEN_SINCE_11 = (*_OPEN_SINCE_18, SIZE_BELOW_0)
+_OPEN_SINCE_18 = (NO_WINDOW_FITS,)
+_OPEN_SINCE_11 = (NO_WINDOW_FITS, PART_OF_A_WINDOW, SIZE_BELOW_0)
 _OPEN_SINCE_1 = (*_OPEN_SINCE_11, SIZE_UNDER_SAME)
 TEXTS: Mapping[int, Text] = {
     1: Text(is_first=True, open_sizes=_OPEN_SINCE_1),

@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 
 import numpy as np
 
@@ -151,8 +152,12 @@ def repeat(result: model.LiveResult, backends: Sequence[str] = ()) -> str:
     return shlex.join(words)
 
 
+@cache
 def _is_code(oracle: str) -> bool:
-    """Return True if an oracle is an address that chooses code to run."""
+    """Return True if an oracle is an address that chooses code to run; False for "", for none.
+
+    It is asked once for each oracle, as looking up the installed backends takes milliseconds.
+    """
     from opcheck.backends.address import names_code, parse
 
     with suppress(UsageError):  # a profile, or nothing

@@ -368,16 +368,16 @@ def _of_values(case: Case) -> Iterator[_Fact]:
             yield f"`{name}`", VALUE, integers[0]
         if name == "pads":
             yield from _of_pads(integers)
-    yield from _of_defaults(case)
+    yield from _of_defaults(case, stated)
 
 
-def _of_defaults(case: Case) -> Iterator[_Fact]:
+def _of_defaults(case: Case, stated: Mapping[str, object]) -> Iterator[_Fact]:
     """Yield facts about attributes that hold for a stated value, and for the same one by default.
 
-    They are that an attribute is its default, and what an axis is of the first input.
+    They are that an attribute is its default, and what an axis is of the first input. `stated` are
+    the values that the case states, by name, those of inputs that count as attributes too.
     """
     defaults = _declared(case.op)
-    stated = {**case.attrs, **dict(_inputs_like_attributes(case))}
     for name, value in {**defaults, **stated}.items():
         default = defaults.get(name)
         if isinstance(default, int | float | str) and value == default:

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from opcheck import interrupt
 from opcheck.analysis import RAISED, UNJUDGED, WAYS
@@ -26,6 +26,7 @@ from opcheck.diagnose.rules import (
     Condition,
     invalid,
     necessary,
+    others_and_rank,
     rule,
 )
 from opcheck.diagnose.suspects import LARGEST, NOT_CHECKED, Suspects, as_diagnosis, cell_of
@@ -762,7 +763,7 @@ class _OperatorFailures:
         proven = [one for one in self.inquiry.proven(bases) if one.rank < LIMIT]
         if not proven:
             return
-        feature = min(proven, key=lambda one: ((one.holds & others).bit_count(), one.rank))
+        feature = min(proven, key=partial(others_and_rank, others))
         own = others & ~self.inquiry.asked
         such = len(left) + (feature.holds & own).bit_count()
         counts = (len(left), such, 0, (own & ~feature.holds).bit_count())

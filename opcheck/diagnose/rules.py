@@ -643,7 +643,7 @@ def necessary(
     tried = [feature for feature in features if feature.rank < LIMIT]
     candidates = _of_all(tried, failing, others, asked)
 
-    for feature in sorted(candidates, key=partial(_others_and_rank, others)):
+    for feature in sorted(candidates, key=partial(others_and_rank, others)):
         if not _all_may_have_by_chance(feature, failing, others, len(tried), questions):
             holds = feature.holds & (alike | others)
             here = (holds & alike).bit_count()
@@ -655,7 +655,7 @@ def necessary(
     return None
 
 
-def _others_and_rank(others: int, feature: Feature) -> tuple[int, int]:
+def others_and_rank(others: int, feature: Feature) -> tuple[int, int]:
     """Return what is least for the feature of the fewest `others`, then of the lowest rank."""
     return (feature.holds & others).bit_count(), feature.rank
 
@@ -695,7 +695,7 @@ def contenders(features: Sequence[Feature], failing: int, others: int, asked: in
     exact = [terms for terms in exact[:_CONTENDERS] if _weight(terms, own) >= least]
 
     plain = [feature for feature in several if feature.rank < LIMIT]
-    of_all = sorted(_of_all(plain, failing, others, asked), key=partial(_others_and_rank, others))
+    of_all = sorted(_of_all(plain, failing, others, asked), key=partial(others_and_rank, others))
     return list(dict.fromkeys([*exact, *((feature,) for feature in of_all[:_NECESSARY])]))
 
 

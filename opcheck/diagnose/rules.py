@@ -708,13 +708,13 @@ def _all_may_have_by_chance(
     questions, of those of all cases, that would happen to one of the features with a probability
     above 1/10. `failing` and `others` are bits of cases, and `questions` has the key of each case.
     """
-    failed = _count(failing, questions)
-    asked = _count(failing | others, questions)
-    having = _count(feature.holds & (failing | others), questions)
+    failed = count_questions(failing, questions)
+    asked = count_questions(failing | others, questions)
+    having = count_questions(feature.holds & (failing | others), questions)
     return failed < FEWEST or tried * comb(having, failed) > _CHANCE * comb(asked, failed)
 
 
-def _count(cases: int, questions: Sequence[Hashable]) -> int:
+def count_questions(cases: int, questions: Sequence[Hashable]) -> int:
     """Return the number of different questions of these cases, which are bits.
 
     `questions` has the key of each case, by number.
@@ -751,7 +751,7 @@ def _best_terms(
     for terms in _consistent(tried, failing, others, asked):
         # Facts that kernels branch on need few questions.
         if few and all(term.rank == PLAIN for term in terms):
-            explained = _count(_holds(terms, failing), questions)
+            explained = count_questions(_holds(terms, failing), questions)
             if explained >= FEWEST or all(_is_one_of(term, confirmed) for term in terms):
                 return terms
             if not _may_be_chance(terms, failing, others, plain, questions, least=_TWO):
@@ -841,8 +841,8 @@ def _may_be_chance(
     chance, for so many questions of failing cases and no others, with a probability above 1/10.
     `failing` and `others` are bits of cases, and `questions` has the key of each case.
     """
-    explained = _count(_holds(terms, failing), questions)
-    failed = _count(failing, questions)
+    explained = count_questions(_holds(terms, failing), questions)
+    failed = count_questions(failing, questions)
     chances = comb(tried, len(terms)) * comb(failed, explained)
-    limit = _CHANCE * comb(failed + _count(others, questions), explained)
+    limit = _CHANCE * comb(failed + count_questions(others, questions), explained)
     return explained < least or chances > limit

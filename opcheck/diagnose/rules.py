@@ -505,10 +505,12 @@ class CaseFacts:
         """Add cases, and return their numbers, which follow those before.
 
         A case added twice goes by its last number. `features` and `questions` are computed anew,
-        with the new cases.
+        with the new cases, if there are any.
         """
         first = len(self.cases)
         self.cases = [*self.cases, *cases]
+        if len(self.cases) == first:
+            return []
         self._numbers = {id(case): number for number, case in enumerate(self.cases)}
         self.__dict__.pop("features", None)
         self.__dict__.pop("questions", None)

@@ -550,6 +550,15 @@ def inquiry(answers: Sequence[AskedAgain]) -> Inquiry:
     return made
 
 
+def test_features_are_found_anew_for_new_cases_alone() -> None:
+    facts = CaseFacts(POOLS)
+    features = facts.features
+    assert facts.add([]) == []
+    assert facts.features is features
+    assert facts.add([pool(0, strides=(1,))]) == [len(POOLS)]
+    assert facts.features is not features
+
+
 def test_a_property_is_refuted_by_a_case_that_fails_without_it() -> None:
     fails = AskedAgain("", base=0, case=8, fails=True)
     assert left_after() == {"strides", "ceil_mode"}

@@ -43,7 +43,7 @@ def situations(schema: Schema) -> Iterator[str]:
             yield from (_place(axis, rank) for axis in range(-rank, rank))
     if _reduces(schema.op.name):
         for rank in range(2, _MOST_AXES + 1):
-            yield from (_together(axes, rank) for axes in _several(rank))
+            yield from (_together(axes, rank) for axes in choices(range(rank), least=2))
 
 
 def found_in(case: Case) -> Iterator[str]:
@@ -63,10 +63,10 @@ def _reduces(op: str) -> bool:
     return op.startswith("Reduce") or op in _OF_SEVERAL
 
 
-def _several(rank: int) -> Iterator[tuple[int, ...]]:
-    """Yield each choice of two or more axes, in order."""
-    for count in range(2, rank + 1):
-        yield from combinations(range(rank), count)
+def choices(axes: Sequence[int], least: int) -> Iterator[tuple[int, ...]]:
+    """Yield each choice of `least` axes or more, in order."""
+    for count in range(least, len(axes) + 1):
+        yield from combinations(axes, count)
 
 
 def _together(axes: Sequence[int], rank: int) -> str:

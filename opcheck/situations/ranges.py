@@ -6,12 +6,13 @@ counted from the back, or beyond. A mistake by one, or a missing clamp, shows at
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 
 from opcheck.model import Case
 from opcheck.opset import Schema
+from opcheck.situations.axes import choices
 from opcheck.situations.family import Family
 from opcheck.suite import materialize
 
@@ -295,12 +296,6 @@ def _by(what: str, parity: str) -> str:
 # ── axes of one element, and shapes ───────────────────────────────────────────────────────────
 
 
-def _some_of(axes: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Yield each choice of one or more axes, in order."""
-    for count in range(1, len(axes) + 1):
-        yield from combinations(axes, count)
-
-
 def _squeezed(rank: int, ones: Sequence[int], axes: Sequence[int]) -> str:
     shape = ",".join("1" if axis in ones else "n" for axis in range(rank))
     return f"[{shape}] along {', '.join(map(str, axes)) or 'all'}"
@@ -308,8 +303,8 @@ def _squeezed(rank: int, ones: Sequence[int], axes: Sequence[int]) -> str:
 
 def _squeezes() -> Iterator[str]:
     for rank in range(1, _MOST_AXES + 1):
-        for ones in _some_of(range(rank)):
-            yield from (_squeezed(rank, ones, axes) for axes in ((), *_some_of(ones)))
+        for ones in choices(range(rank), least=1):
+            yield from (_squeezed(rank, ones, axes) for axes in choices(ones, least=0))
 
 
 def _squeezes_in(case: Case) -> Iterator[str]:
@@ -327,7 +322,7 @@ def _unsqueezed(rank: int, axes: Sequence[int]) -> str:
 
 def _unsqueezes() -> Iterator[str]:
     for rank in range(_MOST_AXES + 1):
-        yield from (_unsqueezed(rank - len(axes), axes) for axes in _some_of(range(rank)))
+        yield from (_unsqueezed(rank - len(axes), axes) for axes in choices(range(rank), least=1))
 
 
 def _unsqueezes_in(case: Case) -> Iterator[str]:

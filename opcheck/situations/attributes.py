@@ -15,6 +15,7 @@ from opcheck.model import Case
 from opcheck.opset import Schema
 from opcheck.situations.axes import stated_axes
 from opcheck.situations.family import Argument, Family, newest_schema
+from opcheck.situations.stated import attribute_of
 
 _LEFT_OUT = (
     "Three attributes at once. Attributes that are types, numbers or texts of any value. Flags "
@@ -117,7 +118,7 @@ def found_in(case: Case) -> Iterator[str]:
     stated = [name for name in choices if name in case.attrs]
     yield from (f"{name} left out" for name in choices if name not in stated)
     yield from (_pair(name, case.attrs[name]) for name in stated)
-    taken = {name: case.attrs.get(name, schema.attributes[name].default) for name in choices}
+    taken = {name: attribute_of(case, schema, name) for name in choices}
     for first, second in combinations(choices, 2):
         yield f"{_pair(first, taken[first])}, {_pair(second, taken[second])}"
     values = ", ".join(_pair(name, value) for name, value in taken.items())

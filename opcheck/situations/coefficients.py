@@ -16,6 +16,7 @@ import numpy as np
 from opcheck.model import Array, Case
 from opcheck.opset import Schema
 from opcheck.situations.family import Argument, Family, newest_schema
+from opcheck.situations.stated import attribute_of, integer_attribute
 from opcheck.suite import materialize
 
 _LEFT_OUT = (
@@ -106,7 +107,7 @@ def _rows(case: Case, shape: tuple[int, ...]) -> int:
         return prod(shape[:2])
     if case.op.name == "GroupNormalization":
         return shape[0] * int(np.asarray(case.attrs["num_groups"]))
-    axis = int(np.asarray(case.attrs.get("axis", -1)))
+    axis = integer_attribute(case, "axis", -1)
     return prod(shape[: axis % len(shape)])
 
 
@@ -264,14 +265,14 @@ def _counts(coefficients: Coefficients, case: Case, schema: Schema) -> bool:
 
 def _value(case: Case, schema: Schema, name: str) -> object:
     """Return an attribute of a case, or its default; of a list of equal values that value."""
-    value = case.attrs.get(name, schema.attributes[name].default)
+    value = attribute_of(case, schema, name)
     if isinstance(value, tuple) and len({*value}) == 1:
         return value[0]
     return value
 
 
 def _numbers(case: Case, schema: Schema, name: str) -> tuple[float, ...]:
-    value = case.attrs.get(name, schema.attributes[name].default)
+    value = attribute_of(case, schema, name)
     return () if value is None else tuple(np.asarray(value, np.float64).reshape(-1).tolist())
 
 

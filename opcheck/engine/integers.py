@@ -41,13 +41,10 @@ def in_type(function: OfPair) -> OfPair:
             return y
         exact: Any = np.asarray(function(_exactly(a), _exactly(b)), object)
         limits = np.iinfo(a.dtype)
-        least = np.asarray(int(limits.min), object)
-        largest = np.asarray(int(limits.max), object)
-        is_held = (exact >= least) & (exact <= largest)
-        if np.all(is_held) or OUTSIDE_THE_INTEGERS.reading() == "wraps":
+        saturated = np.asarray(np.clip(exact, limits.min, limits.max), object)
+        if np.all(saturated == exact) or OUTSIDE_THE_INTEGERS.reading() == "wraps":
             return y
-        saturated = np.minimum(np.maximum(exact, least), largest)
-        return np.asarray(saturated, object).astype(a.dtype)
+        return saturated.astype(a.dtype)
 
     return of_pair
 

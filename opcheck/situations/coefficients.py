@@ -33,6 +33,8 @@ _POSITIVE = _SORTS[2:]
 
 #: The numbers in the attributes of a case, by attribute.
 Numbers: TypeAlias = Mapping[str, tuple[float, ...]]
+#: Values of attributes, by attribute.
+Values: TypeAlias = Mapping[str, tuple[int | str, ...]]
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Coefficients:
     paired: bool = False
     sides: tuple[str, ...] = ()
     find_sides: Callable[[Case, Numbers], Array] | None = None
-    only: Mapping[str, tuple[int | str, ...]] | None = None
+    only: Values | None = None
 
 
 def _beside_0(case: Case, numbers: Numbers) -> Array:
@@ -123,27 +125,21 @@ def _of_a_unit(*names: str) -> Coefficients:
     )
 
 
-def _of_a_normalization(measure: str) -> Coefficients:
+def _of_a_normalization(measure: str, only: Values | None = None) -> Coefficients:
     return Coefficients(
         sorts={"epsilon": _NOT_NEGATIVE},
         sides=(f"{measure} up to epsilon", f"{measure} above epsilon"),
         find_sides=_beside_epsilon,
+        only=only,
     )
 
 
-_INFERENCE = {"training_mode": (0,)}
-_TRAINING = {"training_mode": (1,)}
 #: By operator; an operator has several where not all of its attributes count in the same cases.
 _OF: Mapping[str, tuple[Coefficients, ...]] = {
     "Attention": (Coefficients({"scale": _SORTS, "softcap": _NOT_NEGATIVE}),),
     "BatchNormalization": (
-        Coefficients(
-            sorts={"epsilon": _NOT_NEGATIVE},
-            sides=("variance up to epsilon", "variance above epsilon"),
-            find_sides=_beside_epsilon,
-            only=_INFERENCE,
-        ),
-        Coefficients({"momentum": _SORTS}, only=_TRAINING),
+        _of_a_normalization("variance", only={"training_mode": (0,)}),
+        Coefficients({"momentum": _SORTS}, only={"training_mode": (1,)}),
     ),
     "Celu": (
         Coefficients(

@@ -109,7 +109,7 @@ def _parts_of_shapes_in(case: Case) -> Iterator[str]:
 
 # ── Range ─────────────────────────────────────────────────────────────────────────────────────
 
-_TYPES = ("float32", "int64")
+#: By type.
 _SIZES = {"float32": ("a fraction", "1", "above 1"), "int64": ("1", "above 1")}
 _WHOLE = "the limit is a multiple"
 _BROKEN = "the limit is no multiple"
@@ -118,8 +118,8 @@ _SIGNS = ("below 0", "0", "above 0")
 
 
 def _ranges() -> Iterator[str]:
-    for dtype in _TYPES:
-        for sign, size, count in product(("positive", "negative"), _SIZES[dtype], _COUNTS):
+    for dtype, sizes in _SIZES.items():
+        for sign, size, count in product(("positive", "negative"), sizes, _COUNTS):
             if (dtype, size, count) != ("int64", "1", _BROKEN):
                 yield f"{dtype}: {sign} delta, {size}, {count}"
         yield from (f"{dtype}: from {start} to {limit}" for start, limit in product(_SIGNS, _SIGNS))
@@ -127,7 +127,7 @@ def _ranges() -> Iterator[str]:
 
 def _ranges_in(case: Case) -> Iterator[str]:
     dtype = case.inputs[0].dtype.name
-    if dtype not in _TYPES or any(spec.shape for spec in case.inputs):
+    if dtype not in _SIZES or any(spec.shape for spec in case.inputs):
         return
     start, limit, delta = (materialize(spec).item() for spec in case.inputs)
     sign = "positive" if delta > 0 else "negative"

@@ -14,7 +14,7 @@ from operator import attrgetter
 import numpy as np
 
 from opcheck import clauses, situations
-from opcheck.compare.verdict import Answer
+from opcheck.compare.verdict import first_answer
 from opcheck.diagnose.suspects import cell_of
 from opcheck.execution.expected import Unsupported, accepted_answers, question
 from opcheck.execution.mutate import Sighting
@@ -194,7 +194,7 @@ def _shows_a_rest(case: Case) -> bool:
         admitted = accepted_answers(case, question(case))
     except Unsupported:
         return False
-    answer = next((one for one in admitted if isinstance(one, Answer)), None)
+    answer = first_answer(admitted)
     if answer is None:
         return False
     values = answer.wants[0].values.reshape(-1)

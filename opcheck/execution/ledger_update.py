@@ -218,8 +218,9 @@ def _why(cause: analysis.Cause, first: Record, *, is_one_message: bool) -> str:
     """
     diagnosis = cause.diagnosis
     if cause.explained:
-        evidence = f": {cause.evidence}" if cause.evidence else ""
-        likely = f"Likely cause: {_brief(diagnosis.text)}{evidence}."
+        evidence = cause.evidence
+        counted = f": {evidence}" if evidence else ""
+        likely = f"Likely cause: {_brief(diagnosis.text)}{counted}."
         return likely if is_one_message else f"{likely} Here: {_brief(first.reason)}"
     if first.verdict is Verdict.UNSUPPORTED:
         whose = "opcheck cannot ask or judge it" if first.beyond else "Not implemented"

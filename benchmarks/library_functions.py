@@ -105,7 +105,7 @@ def engines() -> Iterator[tuple[str, Run]]:
 @cache
 def arguments(dtype: DType) -> Any:
     """All numbers of a 16-bit type; of float32 a grid of all, and more where it matters."""
-    if dtype.numpy.itemsize == 2:
+    if dtype.is_half:
         return np.arange(1 << 16).astype(np.uint16).view(dtype.numpy)
     rng, reach = np.random.default_rng(0), np.arange(-2000, 2000, dtype=np.int32)
     grid = np.arange(0, 1 << 32, 8191).astype(np.uint32).view(np.float32)

@@ -318,12 +318,17 @@ class Cause(NamedTuple):
         """The diagnosis with the mutant's name and its evidence."""
         if self.folded:
             return self.diagnosis.text
-        return str(replace(self.diagnosis, counts=_counts(self.results)))
+        return str(self._counted)
 
     @property
     def evidence(self) -> str:
         """The counts of all failures in words, "" where there are none."""
-        return replace(self.diagnosis, counts=_counts(self.results)).evidence
+        return self._counted.evidence
+
+    @property
+    def _counted(self) -> Diagnosis:
+        """The diagnosis with the counts of all failures."""
+        return replace(self.diagnosis, counts=_counts(self.results))
 
     @property
     def asked(self) -> tuple[str, ...]:

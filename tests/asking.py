@@ -133,6 +133,20 @@ def elements(case: model.Case) -> int:
     return sum(math.prod(spec.shape) for spec in case.inputs)
 
 
+#: The page does not say what comes of ends without a number between them, which no model states.
+ENDS_CROSSED = """
+    domain: com.microsoft.dml
+    op: DML_ELEMENT_WISE_CLIP
+    opset: 1
+    dtype: float32
+    cases:
+    - name: ends_crossed
+      attrs: {Min: 2.0, Max: 1.0}
+      inputs: {InputTensor: [0.0, 1.5, 3.0]}
+      expect: {OutputTensor: [1, 1, 1]}
+"""
+
+
 def cases_in(folder: Path, text: str) -> tuple[model.Case, ...]:
     """The cases of a case file."""
     from opcheck.suite import load

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -15,6 +15,9 @@ from opcheck.cli import options, values
 from opcheck.cli.console import note
 from opcheck.cli.group import Commands
 from opcheck.errors import UsageError, writing
+
+if TYPE_CHECKING:
+    from opcheck.backends.address import Address
 
 #: The name of a profile that a TOML key, a shell and a workflow take without quotes.
 _PROFILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
@@ -225,22 +228,24 @@ def _profile_name(given: NewGateOptions) -> str:
     from opcheck.backends.address import built_in, parse
 
     address = parse(given.address)
-    detail = address.detail or ""
-    if given.name is not None:
-        name = given.name
-    elif address.kind == "py":
-        name = detail.partition(":")[0].rpartition(".")[2]
-    elif address.kind == "cmd":
-        name = Path(detail.split(maxsplit=1)[0]).stem
-    else:
-        name = _ANY_NAME
-    is_usable = _PROFILE_NAME.fullmatch(name) is not None and name not in built_in()
+    name = _name_in(address) if given.name is None else given.name
+    if _PROFILE_NAME.fullmatch(name) and name not in built_in():
+        return name
     if given.name is None:
-        return name if is_usable else _ANY_NAME
-    if not is_usable:
-        hint = f"letters, digits, _ and -, and none of {', '.join(built_in())}"
-        raise UsageError(f"--name {name!r}: no profile can have this name", hint)
-    return name
+        return _ANY_NAME
+    hint = f"letters, digits, _ and -, and none of {', '.join(built_in())}"
+    raise UsageError(f"--name {name!r}: no profile can have this name", hint)
+
+
+def _name_in(address: "Address") -> str:
+    """Return the name of an address's module or program, "" if it has none."""
+    detail = address.detail or ""
+    if address.kind == "py":
+        return detail.partition(":")[0].rpartition(".")[2]
+    if address.kind == "cmd":
+        words = detail.split(maxsplit=1)
+        return Path(words[0]).stem if words else ""
+    return ""
 
 
 def _operators_line(ops: Sequence[str]) -> str:

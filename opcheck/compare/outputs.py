@@ -1176,9 +1176,7 @@ def _ulps(want: Array, got: Array, dtype: DType) -> tuple[tuple[tuple[int, int],
     counts = np.zeros(_UNORDERED_BITS + 1, np.int64)
     powers = 1 << np.arange(64, dtype=np.uint64)
     for _, (wanted, actual) in elements.chunks(want, got):
-        if wanted.dtype != dtype.numpy:
-            wanted = round_to(wanted.astype(np.float64), dtype)
-        steps = elements.distance(wanted, actual)
+        steps = elements.distance(elements.once_rounded(wanted, dtype), actual)
         bits = np.searchsorted(powers, steps, side="right")
         bits[steps == UNORDERED] = _UNORDERED_BITS
         counts += np.bincount(bits, minlength=counts.size)

@@ -7,7 +7,7 @@ answer is known, backends are compared with each other. What asks for an operato
 WrongOperator if the file that declares it is wrong.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, combinations, permutations, repeat
@@ -60,6 +60,11 @@ class Refusal(NamedTuple):
 Admitted: TypeAlias = Answer | Refusal
 #: The stages behind the first answer, and the data of their runs.
 _LATER = {"second run": "other data of the same shapes", "third run": "the same data again"}
+
+
+def first_answer(admitted: Iterable[Admitted]) -> Answer | None:
+    """Return the first answer of several, refusals passed over; None without any."""
+    return next((answer for answer in admitted if isinstance(answer, Answer)), None)
 
 
 @dataclass(frozen=True)

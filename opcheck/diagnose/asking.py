@@ -15,7 +15,14 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from opcheck.diagnose.flips import Flip, flips
-from opcheck.diagnose.rules import CaseFacts, Condition, Feature, Terms, contenders
+from opcheck.diagnose.rules import (
+    CaseFacts,
+    Condition,
+    Feature,
+    Terms,
+    contenders,
+    count_questions,
+)
 from opcheck.diagnose.transplants import transplanted
 from opcheck.model import LOSSES, Case, Failure, Given, LiveResult, TensorSpec
 
@@ -260,7 +267,7 @@ class Inquiry:
         None if six different questions fail, if no change cured one, or if there are no more.
         """
         facts = self._facts
-        if len({facts.questions[n] for n in range(len(self._own)) if failing >> n & 1}) >= _ENOUGH:
+        if count_questions(failing, facts.questions) >= _ENOUGH:
             return None
         for answer in self.answers:
             if not answer.cures(failing):

@@ -9,10 +9,10 @@ message. Those *left* of it have no cause yet. A cause that is *chosen* for a ca
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from opcheck import interrupt
 from opcheck.analysis import RAISED, UNJUDGED, WAYS
@@ -26,12 +26,13 @@ from opcheck.diagnose.rules import (
     Condition,
     invalid,
     necessary,
+    others_and_rank,
     rule,
 )
 from opcheck.diagnose.suspects import LARGEST, NOT_CHECKED, Suspects, as_diagnosis, cell_of
 from opcheck.engine.mutants import Mutant
 from opcheck.grouping import not_none
-from opcheck.model import LOSSES, Case, Diagnosis, Failure, Record, Verdict
+from opcheck.model import LOSSES, Case, Cell, Diagnosis, Failure, Record, Verdict
 
 #: Failures without an answer.
 _WITHOUT_ANSWER = ("raised", *LOSSES)
@@ -301,14 +302,27 @@ class _OperatorFailures:
         cells = [cell_of(result.case)]
         if result.record.failure == "raised" and everywhere:
             cells = [*self.cells]
+        return self._uncontradicted_in(cells, result)
+
+    def _uncontradicted_in(
+        self, cells: Collection[Cell], result: DiagnosedResult, *, where_legal: bool = False
+    ) -> list[str]:
+        """Return the names of mutants that fit, and that no pass of these kernels contradicts.
+
+        With `where_legal`, passes that a mutant would have refused do not contradict it. A mutant
+        is left out if there is no time to check it.
+        """
         of_legal = result.record.failure != "accepted"
-        names = []
-        for name, mutant in self.fitting[result.case.id].items():
+        return [
+            name
+            for name, mutant in self.fitting[result.case.id].items()
             if not any(
-                self.suspects.is_contradicted(mutant, cell, of_legal=of_legal) for cell in cells
-            ):
-                names.append(name)
-        return names
+                self.suspects.is_contradicted(
+                    mutant, cell, of_legal=of_legal, where_legal=where_legal
+                )
+                for cell in cells
+            )
+        ]
 
     def _choose_mutants_where_legal(
         self, group: Sequence[DiagnosedResult], standing: Counter[str]
@@ -322,15 +336,9 @@ class _OperatorFailures:
         if group[0].record.failure in (*_WITHOUT_ANSWER, "accepted"):
             return
         for result in self._without_cause(group):
-            fitting = self.fitting[result.case.id]
-            self.uncontradicted[result.case.id] = [
-                name
-                for name, mutant in fitting.items()
-                if not any(
-                    self.suspects.is_contradicted(mutant, cell, of_legal=True, where_legal=True)
-                    for cell in self.cells
-                )
-            ]
+            self.uncontradicted[result.case.id] = self._uncontradicted_in(
+                self.cells, result, where_legal=True
+            )
         self._cover(group, standing, with_rules=False)
 
     def explained(self, standing: Counter[str]) -> Iterator[tuple[str, tuple[Diagnosis, ...]]]:
@@ -755,7 +763,7 @@ class _OperatorFailures:
         proven = [one for one in self.inquiry.proven(bases) if one.rank < LIMIT]
         if not proven:
             return
-        feature = min(proven, key=lambda one: ((one.holds & others).bit_count(), one.rank))
+        feature = min(proven, key=partial(others_and_rank, others))
         own = others & ~self.inquiry.asked
         such = len(left) + (feature.holds & own).bit_count()
         counts = (len(left), such, 0, (own & ~feature.holds).bit_count())

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeGuard
 import numpy as np
 
 from opcheck import opset
+from opcheck.dtypes import holds
 from opcheck.grouping import not_none
 from opcheck.model import GRAPH, Array, Case, Computed
 from opcheck.model.case import AttrValue, Fill, FromFile, Given, Put, TensorSpec
@@ -270,14 +271,18 @@ def _of_constants(case: Case) -> Iterator[_Change]:
 
 
 def _of_single_numbers(case: Case, alike: Sequence[Case]) -> Iterator[_Change]:
-    """Yield changes of an input that is one number to others that cases of `alike` have there."""
+    """Yield changes of an input that is one number to others that cases of `alike` have there.
+
+    They are the three most frequent numbers, in cases of any type, that the input's own type holds.
+    """
     for place, spec in enumerate(case.inputs):
         value = single_number(spec)
         if value is None:
             continue
         inputs = chain.from_iterable(other.inputs for other in alike)
         seen = (single_number(it) for it in inputs if it.name == spec.name)
-        counts = Counter(number for number in seen if number not in (None, value))
+        others = (number for number in seen if number is not None and number != value)
+        counts = Counter(number for number in others if holds(spec.dtype, number))
         for number, _ in counts.most_common(_SEEN):
             content = Given(np.full(spec.shape, number, spec.dtype.numpy))
             yield (

@@ -170,7 +170,7 @@ def _answer(mutant: Mutant, evidence: Evidence) -> tuple[Output, ...] | None:
     if isinstance(made, InvalidNode):
         return None
     # Most mutants make no difference to a node, and a right answer explains no failure.
-    if evidence.node.is_legal and made is evidence.node.right:
+    if evidence.node.is_own_answer(made):
         return None
     answer = as_outputs(made)
     are_of_one_kind = len(evidence.got) == len(answer) and all(

@@ -368,16 +368,16 @@ def _of_values(case: Case) -> Iterator[_Fact]:
             yield f"`{name}`", VALUE, integers[0]
         if name == "pads":
             yield from _of_pads(integers)
-    yield from _of_defaults(case)
+    yield from _of_defaults(case, stated)
 
 
-def _of_defaults(case: Case) -> Iterator[_Fact]:
+def _of_defaults(case: Case, stated: Mapping[str, object]) -> Iterator[_Fact]:
     """Yield facts about attributes that hold for a stated value, and for the same one by default.
 
-    They are that an attribute is its default, and what an axis is of the first input.
+    They are that an attribute is its default, and what an axis is of the first input. `stated` are
+    the values that the case states, by name, those of inputs that count as attributes too.
     """
     defaults = _declared(case.op)
-    stated = {**case.attrs, **dict(_inputs_like_attributes(case))}
     for name, value in {**defaults, **stated}.items():
         default = defaults.get(name)
         if isinstance(default, int | float | str) and value == default:
@@ -505,10 +505,12 @@ class CaseFacts:
         """Add cases, and return their numbers, which follow those before.
 
         A case added twice goes by its last number. `features` and `questions` are computed anew,
-        with the new cases.
+        with the new cases, if there are any.
         """
         first = len(self.cases)
         self.cases = [*self.cases, *cases]
+        if len(self.cases) == first:
+            return []
         self._numbers = {id(case): number for number, case in enumerate(self.cases)}
         self.__dict__.pop("features", None)
         self.__dict__.pop("questions", None)
@@ -643,7 +645,7 @@ def necessary(
     tried = [feature for feature in features if feature.rank < LIMIT]
     candidates = _of_all(tried, failing, others, asked)
 
-    for feature in sorted(candidates, key=partial(_others_and_rank, others)):
+    for feature in sorted(candidates, key=partial(others_and_rank, others)):
         if not _all_may_have_by_chance(feature, failing, others, len(tried), questions):
             holds = feature.holds & (alike | others)
             here = (holds & alike).bit_count()
@@ -655,7 +657,7 @@ def necessary(
     return None
 
 
-def _others_and_rank(others: int, feature: Feature) -> tuple[int, int]:
+def others_and_rank(others: int, feature: Feature) -> tuple[int, int]:
     """Return what is least for the feature of the fewest `others`, then of the lowest rank."""
     return (feature.holds & others).bit_count(), feature.rank
 
@@ -695,7 +697,7 @@ def contenders(features: Sequence[Feature], failing: int, others: int, asked: in
     exact = [terms for terms in exact[:_CONTENDERS] if _weight(terms, own) >= least]
 
     plain = [feature for feature in several if feature.rank < LIMIT]
-    of_all = sorted(_of_all(plain, failing, others, asked), key=partial(_others_and_rank, others))
+    of_all = sorted(_of_all(plain, failing, others, asked), key=partial(others_and_rank, others))
     return list(dict.fromkeys([*exact, *((feature,) for feature in of_all[:_NECESSARY])]))
 
 
@@ -708,13 +710,13 @@ def _all_may_have_by_chance(
     questions, of those of all cases, that would happen to one of the features with a probability
     above 1/10. `failing` and `others` are bits of cases, and `questions` has the key of each case.
     """
-    failed = _count(failing, questions)
-    asked = _count(failing | others, questions)
-    having = _count(feature.holds & (failing | others), questions)
+    failed = count_questions(failing, questions)
+    asked = count_questions(failing | others, questions)
+    having = count_questions(feature.holds & (failing | others), questions)
     return failed < FEWEST or tried * comb(having, failed) > _CHANCE * comb(asked, failed)
 
 
-def _count(cases: int, questions: Sequence[Hashable]) -> int:
+def count_questions(cases: int, questions: Sequence[Hashable]) -> int:
     """Return the number of different questions of these cases, which are bits.
 
     `questions` has the key of each case, by number.
@@ -751,7 +753,7 @@ def _best_terms(
     for terms in _consistent(tried, failing, others, asked):
         # Facts that kernels branch on need few questions.
         if few and all(term.rank == PLAIN for term in terms):
-            explained = _count(_holds(terms, failing), questions)
+            explained = count_questions(_holds(terms, failing), questions)
             if explained >= FEWEST or all(_is_one_of(term, confirmed) for term in terms):
                 return terms
             if not _may_be_chance(terms, failing, others, plain, questions, least=_TWO):
@@ -841,8 +843,8 @@ def _may_be_chance(
     chance, for so many questions of failing cases and no others, with a probability above 1/10.
     `failing` and `others` are bits of cases, and `questions` has the key of each case.
     """
-    explained = _count(_holds(terms, failing), questions)
-    failed = _count(failing, questions)
+    explained = count_questions(_holds(terms, failing), questions)
+    failed = count_questions(failing, questions)
     chances = comb(tried, len(terms)) * comb(failed, explained)
-    limit = _CHANCE * comb(failed + _count(others, questions), explained)
+    limit = _CHANCE * comb(failed + count_questions(others, questions), explained)
     return explained < least or chances > limit

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcheck.engine.operators import leave_open
+from opcheck.engine.operators import is_judging, leave_open
 from opcheck.engine.readings import Ruling
 from opcheck.numbers import Array, Tensor
 
@@ -41,13 +41,10 @@ def in_type(function: OfPair) -> OfPair:
             return y
         exact: Any = np.asarray(function(_exactly(a), _exactly(b)), object)
         limits = np.iinfo(a.dtype)
-        least = np.asarray(int(limits.min), object)
-        largest = np.asarray(int(limits.max), object)
-        is_held = (exact >= least) & (exact <= largest)
-        if np.all(is_held) or OUTSIDE_THE_INTEGERS.reading() == "wraps":
+        saturated = np.asarray(np.clip(exact, limits.min, limits.max), object)
+        if np.all(saturated == exact) or OUTSIDE_THE_INTEGERS.reading() == "wraps":
             return y
-        saturated = np.minimum(np.maximum(exact, least), largest)
-        return np.asarray(saturated, object).astype(a.dtype)
+        return saturated.astype(a.dtype)
 
     return of_pair
 
@@ -62,6 +59,8 @@ def check_in_type(function: Callable[..., Array], *operands: Array | None) -> No
     Partial sums that saturate give many results, so that these are not listed. Operands that are
     not integers pass.
     """
+    if not is_judging():
+        return
     given = [x for x in operands if x is not None]
     if not _are_integers(*given):
         return

@@ -91,6 +91,16 @@ class Node:
             raise type(right)(*right.args)
         return right() if callable(right) else right
 
+    def is_own_answer(self, outputs: object) -> bool:
+        """Return True if outputs are those of `right` themselves, not others that equal them.
+
+        False for a forbidden node. False, too, where outputs are drawn: others each time, which are
+        not drawn for that.
+        """
+        if not self.is_legal:
+            return False
+        return outputs is (self.plain if of_legality.get() else self._right)
+
     @cached_property
     def _right(self) -> _Arrays | Callable[[], _Arrays] | InvalidNode | NotSupported:
         """The outputs, what draws them anew each time, or why there are none."""

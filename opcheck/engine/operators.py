@@ -647,6 +647,11 @@ def judging() -> AbstractContextManager[None]:
     return setting(_is_judging, True)
 
 
+def is_judging() -> bool:
+    """Return True in `judging`; what is searched only for `leave_open` need not be elsewhere."""
+    return _is_judging.get()
+
+
 def leave_open(reason: str) -> None:
     """Raise NotSupported for a judge; a backend goes on, and gives one of many right answers.
 

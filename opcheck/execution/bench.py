@@ -35,7 +35,7 @@ from opcheck.backends.isolation import answering, cleanup
 from opcheck.backends.isolation.pool import Pool, Stopwatch, WorkerLost
 from opcheck.backends.isolation.process import BackendSettings
 from opcheck.backends.offers import about_kind
-from opcheck.compare.verdict import Admitted, Answer, is_right, judge, wants_of
+from opcheck.compare.verdict import Admitted, Answer, first_answer, is_right, judge, wants_of
 from opcheck.execution import expected, workers
 from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase, judge_by_agreement
 from opcheck.execution.workers import beyond_caches, environment, machine
@@ -452,8 +452,7 @@ class OneCase:
         Constants are not counted. A backend answered rightly, so that there is an answer.
         """
         moved = sum(array.nbytes for array in evaluation.question.inputs)
-        answers = (answer for answer in self._answers(evaluation) if isinstance(answer, Answer))
-        first = next(answers, None)
+        first = first_answer(self._answers(evaluation))
         if first is not None:
             for want in first.wants:
                 dtype = want.dtype.numpy if want.dtype else want.values.dtype

@@ -83,15 +83,14 @@ class EarlierCases:
         (culprit,) = causing
         passing = [first, *self._passing_afresh(failures[1:_MOST])]
         count = len(passing)
-        # Only the first was alone in its process: the others share one.
-        asked_alone = f"asked alone in a fresh process: {first.case.id} passes"
         return {
             failed.case.id: Diagnosis(
                 mistake=None,
                 text=f"an earlier case: it passes alone in a fresh process, "
                 f"and fails after {culprit.id}",
                 counts=(count, count, 0, 0),
-                asked=(asked_alone,) if failed is first else (),
+                # Only the first was alone in its process: the others share one.
+                asked=(_passes_alone(first.case),) if failed is first else (),
                 repeat=_repeat(failed.record, culprit),
             )
             for failed in passing
@@ -174,12 +173,17 @@ class EarlierCases:
             return self._judged(failed.case, fresh).failure == failed.record.failure
 
 
+def _passes_alone(case: Case) -> str:
+    """Return that a case passes if it is asked alone, in words."""
+    return f"asked alone in a fresh process: {case.id} passes"
+
+
 def _remark(case: Case, causing: int) -> str:
     """Return what was seen of a case that passes alone, in words.
 
     It fails after `causing` earlier cases together, several; 0 if it does not even fail after all.
     """
-    passes = f"asked alone in a fresh process: {case.id} passes"
+    passes = _passes_alone(case)
     if causing:
         return f"{passes}, but fails after {causing} cases before it together"
     return f"{passes}, and does not fail so after the cases before it: not reproduced"

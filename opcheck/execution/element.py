@@ -211,31 +211,33 @@ def _moved_from(step: Step, index: tuple[int, ...]) -> tuple[Traced, tuple[int, 
     code = int(np.asarray(step.again(coded))[index])
     for array, begin in zip(arrays, begins, strict=True):
         if begin <= code < begin + array.size:
-            place = np.unravel_index(code - begin, array.shape)
-            return array, tuple(map(int, place))
+            return _at(array, code - begin)
     return None
 
 
 def _same_place(step: Step, index: tuple[int, ...]) -> Iterator[_Element]:
     """Yield the elements of the operands, which broadcast, at one place of the result."""
     for operand in step.operands:
-        if operand is None:
-            continue
-        shape = np.shape(bare(operand))
-        own = index[len(index) - len(shape) :]
-        stretched = tuple(
-            0 if length == 1 else place for place, length in zip(own, shape, strict=True)
-        )
-        if isinstance(operand, Traced):
-            yield operand, stretched
-        else:
-            yield float(np.asarray(operand)[stretched])
+        if operand is not None:
+            yield _stretched(operand, index)
+
+
+def _stretched(operand: Any, index: tuple[int, ...]) -> _Element:
+    """Return the element of an operand, traced or not, that broadcasting stretches to `index`."""
+    place = _before_stretching(np.shape(bare(operand)), index)
+    return (operand, place) if isinstance(operand, Traced) else float(np.asarray(operand)[place])
+
+
+def _before_stretching(shape: Sequence[int], index: Sequence[int]) -> tuple[int, ...]:
+    """Return the place in an array of this shape that broadcasting stretches to `index`."""
+    own = index[len(index) - len(shape) :]
+    return tuple(0 if length == 1 else place for place, length in zip(own, shape, strict=True))
 
 
 def _reduced(step: Step, index: tuple[int, ...]) -> list[_Element]:
     """Return the elements of the operand that a reduction along axes joins."""
     operand = step.operands[0]
-    options = {**dict(zip(("axis", "keepdims"), step.operands[1:], strict=False))}
+    options = dict(zip(("axis", "keepdims"), step.operands[1:], strict=False))
     options |= step.options
     axes = plain.axes_of(options.get("axis"), operand.ndim)
     kept = [axis for axis in range(operand.ndim) if axis not in axes]
@@ -271,16 +273,9 @@ def _of_matrices(a: Traced, b: Traced, index: tuple[int, ...]) -> list[_Product]
     if min(a.ndim, b.ndim) < _MATRIX:
         return None
     *stack, row, column = index
-    of_a = _of_stack(a, stack)
-    of_b = _of_stack(b, stack)
+    of_a = _before_stretching(a.shape[:-2], stack)
+    of_b = _before_stretching(b.shape[:-2], stack)
     return [_Product(((a, (*of_a, row, k)), (b, (*of_b, k, column)))) for k in range(a.shape[-1])]
-
-
-def _of_stack(array: Traced, stack: Sequence[int]) -> tuple[int, ...]:
-    """Return the place of a matrix in a stack that is stretched to that of the result."""
-    lengths = array.shape[:-2]
-    own = stack[len(stack) - len(lengths) :]
-    return tuple(0 if length == 1 else place for place, length in zip(own, lengths, strict=True))
 
 
 def _of_bilinear(step: Step, index: tuple[int, ...]) -> list[_Product] | None:
@@ -303,8 +298,7 @@ def _of_bilinear(step: Step, index: tuple[int, ...]) -> list[_Product] | None:
         terms.append(_Product((_at(a, place), _at(b, code - 1))))
     added = [one for one in addend if one is not None]
     if added:
-        (bias,) = _same_place(Step("add", (added[0],)), index)
-        terms.append(_Product((bias,)))
+        terms.append(_Product((_stretched(added[0], index),)))
     return terms
 
 

@@ -468,8 +468,8 @@ class CaseEvaluation:
             return inferred
         if not self.is_computed_model:
             return ""
-        answers = (one for one in self.accepted_answers if isinstance(one, Answer))
-        wants = next((answer.wants for answer in answers), ())
+        answer = verdict.first_answer(self.accepted_answers)
+        wants = answer.wants if answer else ()
         for stated, want in zip(output_declarations(data), wants, strict=False):
             if not stated.fits(want.values.shape):
                 gives = f"its nodes give {[*want.values.shape]}"

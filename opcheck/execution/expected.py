@@ -789,10 +789,10 @@ def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Wa
     engine has no answer, TooLarge if that takes too much, MemoryError if it does not fit into
     memory, and AssertionError if it admits refusals only.
     """
-    for answer in computed_answers(case, asked, inputs):
-        if isinstance(answer, verdict.Answer):
-            return answer.wants
-    raise AssertionError("the engine admits refusals only")
+    answer = verdict.first_answer(computed_answers(case, asked, inputs))
+    if answer is None:
+        raise AssertionError("the engine admits refusals only")
+    return answer.wants
 
 
 def computed_answers(

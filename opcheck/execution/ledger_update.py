@@ -5,12 +5,12 @@ on cases by field. An entry and a place go by their indices in the file, from 0.
 if it makes a run fail.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from opcheck import analysis, diagnose, grouping
 from opcheck.errors import plural
-from opcheck.known import UserLedger, is_dead
+from opcheck.known import UserLedger, by_operator, is_dead, of_operators
 from opcheck.known.writing import Revision, places
 from opcheck.model import Case, Record, Verdict
 from opcheck.model.result import Failure
@@ -156,12 +156,12 @@ def _replaced(
     an empty list removes it. `gone` are the ids of cases that are no longer listed. Entries about
     other versions than `version`, the backend's, are left out.
     """
-    cases_by_operator = _by_operator(cases)
+    cases_by_operator = by_operator(cases)
     for number, entry in enumerate(ledger.fields.known):
         if not entry.holds_for(version):
             continue
         for spot, place in enumerate(entry.where):
-            there = _of_operators(cases_by_operator, place.ops)
+            there = of_operators(cases_by_operator, place.ops)
             about = [case for case in there if place.fits(case)]
             if any(case.id in gone for case in about) or (prune and is_dead(place, about)):
                 left = [case for case in about if case.id not in gone]
@@ -176,7 +176,7 @@ def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[
     case is not among these.
     """
     by_way = grouping.group_by(failing, _way_to_fail)
-    cases_by_operator = _by_operator(cases)
+    cases_by_operator = by_operator(cases)
     by_id = {case.id: case for case in cases}
     for (verdict, failure), of_way in by_way.items():
         for cause in analysis.causes(of_way):
@@ -184,7 +184,7 @@ def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[
             by_reason = grouping.group_by(cause.results, _telling_pattern)
             for reason, records in by_reason.items():
                 failed = [by_id[record.case] for record in records]
-                there = _of_operators(cases_by_operator, (case.op.name for case in failed))
+                there = of_operators(cases_by_operator, (case.op.name for case in failed))
                 yield {
                     "verdict": str(verdict),
                     "failure": failure if failure != verdict else None,
@@ -194,16 +194,6 @@ def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[
                     "cause": _why(cause, records[0], is_one_message=len(by_reason) == 1),
                     "where": places(failed, there),
                 }
-
-
-def _by_operator(cases: Iterable[Case]) -> dict[str, list[Case]]:
-    """Return the cases by the operator's name."""
-    return grouping.group_by(cases, lambda case: case.op.name)
-
-
-def _of_operators(cases_by_operator: Mapping[str, list[Case]], ops: Iterable[str]) -> list[Case]:
-    """Return the cases of operators, of one that is named twice once."""
-    return [case for op in dict.fromkeys(ops) for case in cases_by_operator.get(op, ())]
 
 
 def _way_to_fail(record: Record) -> tuple[Verdict, Failure | None]:
@@ -228,8 +218,9 @@ def _why(cause: analysis.Cause, first: Record, *, is_one_message: bool) -> str:
     """
     diagnosis = cause.diagnosis
     if cause.explained:
-        evidence = f": {cause.evidence}" if cause.evidence else ""
-        likely = f"Likely cause: {_brief(diagnosis.text)}{evidence}."
+        evidence = cause.evidence
+        counted = f": {evidence}" if evidence else ""
+        likely = f"Likely cause: {_brief(diagnosis.text)}{counted}."
         return likely if is_one_message else f"{likely} Here: {_brief(first.reason)}"
     if first.verdict is Verdict.UNSUPPORTED:
         whose = "opcheck cannot ask or judge it" if first.beyond else "Not implemented"

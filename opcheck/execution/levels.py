@@ -14,7 +14,7 @@ from operator import attrgetter
 import numpy as np
 
 from opcheck import clauses, situations
-from opcheck.compare.verdict import Answer
+from opcheck.compare.verdict import first_answer
 from opcheck.diagnose.suspects import cell_of
 from opcheck.execution.expected import Unsupported, accepted_answers, question
 from opcheck.execution.mutate import Sighting
@@ -102,8 +102,7 @@ def _situations(cases: Sequence[Case]) -> Iterator[Shown]:
     A situation, such as a shape or a sign, is one that kernels may treat apart; it is one of a
     family.
     """
-    newest = {case.op.name: case.op for case in sorted(cases, key=attrgetter("op"))}
-    for name, op in newest.items():
+    for name, op in _newest_versions(cases).items():
         for family, situations_of_cases in situations.by_family(name, cases):
             by_situation: dict[str, list[str]] = {}
             for case, found in situations_of_cases.items():
@@ -111,6 +110,11 @@ def _situations(cases: Sequence[Case]) -> Iterator[Shown]:
                     by_situation.setdefault(situation, []).append(case.id)
             for situation, ids in by_situation.items():
                 yield Demand("situation", op, f"{family.name}: {situation}"), ids
+
+
+def _newest_versions(cases: Iterable[Case]) -> dict[str, OpVersion]:
+    """Return the newest version that the cases have of each operator, by its name."""
+    return {case.op.name: case.op for case in sorted(cases, key=attrgetter("op"))}
 
 
 def _defects(cases: Sequence[Case], ledgers: Iterable[Ledger]) -> Iterator[Shown]:
@@ -135,15 +139,19 @@ def _defects(cases: Sequence[Case], ledgers: Iterable[Ledger]) -> Iterator[Shown
 def _types(cases: Sequence[Case]) -> Iterator[Shown]:
     """Yield each version and dtype, with its cases that decide whether answers are right."""
     deciding = [case for case in cases if case.rule == "must" and case.expect.rejection is None]
-    for cell, of_cell in group_by(deciding, cell_of).items():
-        yield Demand("type", cell.op, cell.dtype, cell.dtype), [case.id for case in of_cell]
+    yield from _in_each_cell("type", deciding)
 
 
 def _refusals(cases: Sequence[Case]) -> Iterator[Shown]:
     """Yield each version and dtype of which something must be refused, with the cases that ask."""
     refusing = [case for case in cases if case.rule == "must" and case.expect.rejection is not None]
-    for cell, of_cell in group_by(refusing, cell_of).items():
-        yield Demand("refusal", cell.op, cell.dtype, cell.dtype), [case.id for case in of_cell]
+    yield from _in_each_cell("refusal", refusing)
+
+
+def _in_each_cell(kind: str, cases: Iterable[Case]) -> Iterator[Shown]:
+    """Yield a demand of this kind for each version and dtype of the cases, with those of it."""
+    for cell, of_cell in group_by(cases, cell_of).items():
+        yield Demand(kind, cell.op, cell.dtype, cell.dtype), [case.id for case in of_cell]
 
 
 def _rests(cases: Sequence[Case]) -> Iterator[Shown]:
@@ -154,10 +162,9 @@ def _rests(cases: Sequence[Case]) -> Iterator[Shown]:
     Raises WrongCase for a case that contradicts itself, ValueError for data that cannot be made,
     and MemoryError if data or an answer do not fit into memory.
     """
-    newest = {case.op.name: case.op for case in sorted(cases, key=attrgetter("op"))}
+    newest = _newest_versions(cases)
     showing = [case for case in cases if _leaves_a_rest(case) and _shows_a_rest(case)]
-    for cell, of_cell in group_by(showing, cell_of).items():
-        yield Demand("rest", cell.op, cell.dtype, cell.dtype), [case.id for case in of_cell]
+    yield from _in_each_cell("rest", showing)
     for (op, dtype), of_dtype in group_by(showing, lambda case: (case.op, _output(case))).items():
         yield Demand("rest", op, f"to {dtype}"), [case.id for case in of_dtype]
     of_newest = [case for case in showing if case.op == newest[case.op.name]]
@@ -187,7 +194,7 @@ def _shows_a_rest(case: Case) -> bool:
         admitted = accepted_answers(case, question(case))
     except Unsupported:
         return False
-    answer = next((one for one in admitted if isinstance(one, Answer)), None)
+    answer = first_answer(admitted)
     if answer is None:
         return False
     values = answer.wants[0].values.reshape(-1)

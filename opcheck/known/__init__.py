@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar
@@ -712,6 +711,16 @@ def says(reason: str, pattern: str) -> bool:
     return re.match(wanted, " ".join(reason.split())) is not None
 
 
+def by_operator(cases: Iterable[Case]) -> dict[str, list[Case]]:
+    """Return the cases by the operator's name."""
+    return group_by(cases, lambda case: case.op.name)
+
+
+def of_operators(cases_by_operator: Mapping[str, Sequence[Case]], ops: Iterable[str]) -> list[Case]:
+    """Return the cases of operators, of one that is named twice once."""
+    return [case for op in dict.fromkeys(ops) for case in cases_by_operator.get(op, ())]
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Facts:
     """Facts that ledgers are checked against; `cases` are all that were read, selected or not.
@@ -732,12 +741,11 @@ class Facts:
     @cached_property
     def cases_by_operator(self) -> Mapping[str, Sequence[Case]]:
         """The cases that were read, by the operator's name."""
-        return group_by(self.cases, lambda case: case.op.name)
+        return by_operator(self.cases)
 
     def read_cases(self, ops: Iterable[str]) -> Sequence[Case]:
         """Return the cases of operators that were read; a name may be there twice."""
-        each = (self.cases_by_operator.get(op, ()) for op in dict.fromkeys(ops))
-        return [*chain.from_iterable(each)]
+        return of_operators(self.cases_by_operator, ops)
 
     def all_cases(self, ops: Collection[str]) -> Sequence[Case]:
         """Return the cases that were read and the shipped ones of operators, each once."""

@@ -77,9 +77,16 @@ def brief(text: str) -> str:
 
 
 def folded(text: str, width: int, indent: str = "") -> list[str]:
-    """The lines of a paragraph, all but the first indented; words are never broken."""
+    """The lines of a paragraph, all but the first indented; words are never broken.
+
+    A width below 1, what a margin leaves of a narrow terminal, is 1.
+    """
     return textwrap.wrap(
-        text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        text,
+        max(width, 1),
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
 
 

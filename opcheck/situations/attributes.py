@@ -15,6 +15,7 @@ from opcheck.model import Case
 from opcheck.opset import Schema
 from opcheck.situations.axes import stated_axes
 from opcheck.situations.family import Argument, Family, newest_schema
+from opcheck.situations.stated import attribute_of
 
 _LEFT_OUT = (
     "Three attributes at once. Attributes that are types, numbers or texts of any value. Flags "
@@ -117,11 +118,11 @@ def found_in(case: Case) -> Iterator[str]:
     stated = [name for name in choices if name in case.attrs]
     yield from (f"{name} left out" for name in choices if name not in stated)
     yield from (_pair(name, case.attrs[name]) for name in stated)
-    taken = {name: case.attrs.get(name, schema.attributes[name].default) for name in choices}
+    taken = {name: attribute_of(case, schema, name) for name in choices}
     for first, second in combinations(choices, 2):
         yield f"{_pair(first, taken[first])}, {_pair(second, taken[second])}"
     values = ", ".join(_pair(name, value) for name, value in taken.items())
-    yield from (f"{values}, {place}" for place in _places_in(case))
+    yield from (f"{values}, {place}" for place in _places_in(case, schema))
 
 
 def _choices(schema: Schema) -> dict[str, tuple[Choice, ...]]:
@@ -151,11 +152,10 @@ def _places(op: str) -> tuple[str, ...]:
     return _SIZES if op in _BLOCKS else ()
 
 
-def _places_in(case: Case) -> Iterator[str]:
-    op = case.op.name
-    if op in _BLOCKS:
+def _places_in(case: Case, schema: Schema) -> Iterator[str]:
+    if case.op.name in _BLOCKS:
         yield _SIZES[_channels_and_block(case)]
-    length = _length(case)
+    length = _length(case, schema)
     if length:
         yield _LENGTHS[length > 1]
 
@@ -169,10 +169,9 @@ def _channels_and_block(case: Case) -> int:
     return int(np.sign(channels - block))
 
 
-def _length(case: Case) -> int:
+def _length(case: Case, schema: Schema) -> int:
     """Return the number of elements along the axis that a case runs along, 0 without an axis."""
-    schema = newest_schema(case.op.name)
-    if case.op.name not in _ALONG_AN_AXIS or schema is None or not case.inputs:
+    if case.op.name not in _ALONG_AN_AXIS or not case.inputs:
         return 0
     shape = case.inputs[0].shape
     axes = stated_axes(case, schema)

@@ -7,12 +7,10 @@ that reduces several axes may take them for neighbors.
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-import numpy as np
-
-from opcheck.model import AttrValue, Case, Typed
+from opcheck.model import Case
 from opcheck.opset import Schema
 from opcheck.situations.family import Argument, Family, newest_schema
-from opcheck.suite import materialize
+from opcheck.situations.stated import attribute_of, integers_of, integers_of_input
 
 _LEFT_OUT = (
     "More than three axes, and which axes go together but of reductions. DFT, "
@@ -37,13 +35,13 @@ def situations(schema: Schema) -> Iterator[str]:
     """Yield the situations of an operator that works along an axis, or along several."""
     if schema.op.domain or schema.deprecated or schema.op.name in _ELSEWHERE:
         return
-    is_along_axes = any(_is_attribute(schema, name) or _is_input(schema, name) for name in _NAMES)
-    if is_along_axes:
+    inputs = {parameter.name for parameter in schema.inputs}
+    if any(name in schema.attributes or name in inputs for name in _NAMES):
         for rank in range(1, _MOST_AXES + 1):
             yield from (_place(axis, rank) for axis in range(-rank, rank))
     if _reduces(schema.op.name):
         for rank in range(2, _MOST_AXES + 1):
-            yield from (_together(axes, rank) for axes in _several(rank))
+            yield from (_together(axes, rank) for axes in choices(range(rank), least=2))
 
 
 def found_in(case: Case) -> Iterator[str]:
@@ -63,22 +61,14 @@ def _reduces(op: str) -> bool:
     return op.startswith("Reduce") or op in _OF_SEVERAL
 
 
-def _several(rank: int) -> Iterator[tuple[int, ...]]:
-    """Yield each choice of two or more axes, in order."""
-    for count in range(2, rank + 1):
-        yield from combinations(range(rank), count)
+def choices(axes: Sequence[int], least: int) -> Iterator[tuple[int, ...]]:
+    """Yield each choice of `least` axes or more, in order."""
+    for count in range(least, len(axes) + 1):
+        yield from combinations(axes, count)
 
 
 def _together(axes: Sequence[int], rank: int) -> str:
     return f"axes {', '.join(map(str, axes))} of {rank}"
-
-
-def _is_attribute(schema: Schema, name: str) -> bool:
-    return name in schema.attributes
-
-
-def _is_input(schema: Schema, name: str) -> bool:
-    return any(parameter.name == name for parameter in schema.inputs)
 
 
 def _place(axis: int, rank: int) -> str:
@@ -88,18 +78,10 @@ def _place(axis: int, rank: int) -> str:
 def stated_axes(case: Case, schema: Schema) -> tuple[int, ...]:
     """Return the axes that a case states, or those of an attribute's default."""
     for name in _NAMES:
-        if _is_attribute(schema, name):
-            return _numbers(case.attrs.get(name, schema.attributes[name].default))
-    for spec in case.inputs:
-        if spec.name in _NAMES:
-            return _numbers(materialize(spec))
-    return ()
-
-
-def _numbers(value: AttrValue | Typed | None) -> tuple[int, ...]:
-    if value is None or isinstance(value, (Typed, str)):
-        return ()
-    return tuple(int(number) for number in np.asarray(value).reshape(-1))
+        if name in schema.attributes:
+            return integers_of(attribute_of(case, schema, name))
+    given = (integers_of_input(case, name) for name in _NAMES)
+    return next((axes for axes in given if axes is not None), ())
 
 
 _ARGUED = (

@@ -16,6 +16,7 @@ import numpy as np
 from opcheck.model import Array, Case
 from opcheck.opset import Schema
 from opcheck.situations.family import Argument, Family, newest_schema
+from opcheck.situations.stated import attribute_of, integer_attribute
 from opcheck.suite import materialize
 
 _LEFT_OUT = (
@@ -32,6 +33,8 @@ _POSITIVE = _SORTS[2:]
 
 #: The numbers in the attributes of a case, by attribute.
 Numbers: TypeAlias = Mapping[str, tuple[float, ...]]
+#: Values of attributes, by attribute.
+Values: TypeAlias = Mapping[str, tuple[int | str, ...]]
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Coefficients:
     paired: bool = False
     sides: tuple[str, ...] = ()
     find_sides: Callable[[Case, Numbers], Array] | None = None
-    only: Mapping[str, tuple[int | str, ...]] | None = None
+    only: Values | None = None
 
 
 def _beside_0(case: Case, numbers: Numbers) -> Array:
@@ -106,7 +109,7 @@ def _rows(case: Case, shape: tuple[int, ...]) -> int:
         return prod(shape[:2])
     if case.op.name == "GroupNormalization":
         return shape[0] * int(np.asarray(case.attrs["num_groups"]))
-    axis = int(np.asarray(case.attrs.get("axis", -1)))
+    axis = integer_attribute(case, "axis", -1)
     return prod(shape[: axis % len(shape)])
 
 
@@ -122,27 +125,21 @@ def _of_a_unit(*names: str) -> Coefficients:
     )
 
 
-def _of_a_normalization(measure: str) -> Coefficients:
+def _of_a_normalization(measure: str, only: Values | None = None) -> Coefficients:
     return Coefficients(
         sorts={"epsilon": _NOT_NEGATIVE},
         sides=(f"{measure} up to epsilon", f"{measure} above epsilon"),
         find_sides=_beside_epsilon,
+        only=only,
     )
 
 
-_INFERENCE = {"training_mode": (0,)}
-_TRAINING = {"training_mode": (1,)}
 #: By operator; an operator has several where not all of its attributes count in the same cases.
 _OF: Mapping[str, tuple[Coefficients, ...]] = {
     "Attention": (Coefficients({"scale": _SORTS, "softcap": _NOT_NEGATIVE}),),
     "BatchNormalization": (
-        Coefficients(
-            sorts={"epsilon": _NOT_NEGATIVE},
-            sides=("variance up to epsilon", "variance above epsilon"),
-            find_sides=_beside_epsilon,
-            only=_INFERENCE,
-        ),
-        Coefficients({"momentum": _SORTS}, only=_TRAINING),
+        _of_a_normalization("variance", only={"training_mode": (0,)}),
+        Coefficients({"momentum": _SORTS}, only={"training_mode": (1,)}),
     ),
     "Celu": (
         Coefficients(
@@ -264,14 +261,14 @@ def _counts(coefficients: Coefficients, case: Case, schema: Schema) -> bool:
 
 def _value(case: Case, schema: Schema, name: str) -> object:
     """Return an attribute of a case, or its default; of a list of equal values that value."""
-    value = case.attrs.get(name, schema.attributes[name].default)
+    value = attribute_of(case, schema, name)
     if isinstance(value, tuple) and len({*value}) == 1:
         return value[0]
     return value
 
 
 def _numbers(case: Case, schema: Schema, name: str) -> tuple[float, ...]:
-    value = case.attrs.get(name, schema.attributes[name].default)
+    value = attribute_of(case, schema, name)
     return () if value is None else tuple(np.asarray(value, np.float64).reshape(-1).tolist())
 
 

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from opcheck.model import Array, Case
 from opcheck.opset import Schema
 from opcheck.situations.family import Family
+from opcheck.situations.stated import integer_attribute
 from opcheck.suite import materialize
 
 _LEFT_OUT = (
@@ -44,10 +43,10 @@ def found_in(case: Case) -> Iterator[str]:
     if values.size and 0 not in data:
         if op in _OF_TUPLES:
             # The first index of a tuple goes into the first axis behind those of the batch.
-            batch_dims = int(np.asarray(case.attrs.get("batch_dims", 0)))
+            batch_dims = integer_attribute(case, "batch_dims", 0)
             yield from _places(values[..., :1], data[batch_dims])
             return
-        axis = int(np.asarray(case.attrs.get("axis", 0)))
+        axis = integer_attribute(case, "axis", 0)
         yield from _places(values, data[axis])
         yield from _shapes(data, indices, axis % len(data), is_shorter=op in _SHORTER)
 

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from opcheck.model import Case
 from opcheck.opset import Schema
 from opcheck.situations.family import Family
+from opcheck.situations.stated import integer_attribute
 
 _LEFT_OUT = (
     "More than three axes, and which types, zero points and saturation go with each axis: other "
@@ -37,8 +36,8 @@ def found_in(case: Case) -> Iterator[str]:
     if case.op.name not in _OPERATORS or len(case.inputs) < 2:
         return
     data, scale = (spec.shape for spec in case.inputs[:2])
-    axis = int(np.asarray(case.attrs.get("axis", 1)))
-    block = int(np.asarray(case.attrs.get("block_size", 0)))
+    axis = integer_attribute(case, "axis", 1)
+    block = integer_attribute(case, "block_size", 0)
     rank = len(data)
     if rank > _MOST_AXES or 0 in data:
         return

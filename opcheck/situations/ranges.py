@@ -6,13 +6,15 @@ counted from the back, or beyond. A mistake by one, or a missing clamp, shows at
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 
 from opcheck.model import Case
 from opcheck.opset import Schema
+from opcheck.situations.axes import choices
 from opcheck.situations.family import Family
+from opcheck.situations.stated import integer_attribute, integers_of, integers_of_input
 from opcheck.suite import materialize
 
 _LEFT_OUT = (
@@ -72,15 +74,15 @@ def _slices() -> Iterator[str]:
 
 
 def _slices_in(case: Case) -> Iterator[str]:
-    starts, ends, steps = (_input(case, name) for name in ("starts", "ends", "steps"))
-    axes = _input(case, "axes") or [0]
+    starts, ends, steps = (integers_of_input(case, name) for name in ("starts", "ends", "steps"))
+    axes = integers_of_input(case, "axes") or (0,)
     shape = case.inputs[0].shape
     if starts is None or ends is None or len(starts) != 1 or len(shape) > _MOST_AXES:
         return
     length = shape[axes[0]]
     if length < _LEAST_LENGTH or 0 in shape:
         return
-    step = _step((steps or [1])[0], length)
+    step = _step((steps or (1,))[0], length)
     yield f"from {_place(starts[0], length)} to {_place(ends[0], length)}, step {step}"
     crossing = _crossing(starts[0], ends[0], length)
     if crossing:
@@ -95,7 +97,7 @@ def _parts_of_shapes() -> Iterator[str]:
 
 def _parts_of_shapes_in(case: Case) -> Iterator[str]:
     rank = len(case.inputs[0].shape)
-    start, end = (_attribute(case, name) for name in ("start", "end"))
+    start, end = (integer_attribute(case, name, None) for name in ("start", "end"))
     if rank < _LEAST_LENGTH:
         return
     places = (_LEFT_TO_DEFAULT if one is None else _place(one, rank) for one in (start, end))
@@ -107,7 +109,7 @@ def _parts_of_shapes_in(case: Case) -> Iterator[str]:
 
 # ── Range ─────────────────────────────────────────────────────────────────────────────────────
 
-_TYPES = ("float32", "int64")
+#: By type.
 _SIZES = {"float32": ("a fraction", "1", "above 1"), "int64": ("1", "above 1")}
 _WHOLE = "the limit is a multiple"
 _BROKEN = "the limit is no multiple"
@@ -116,8 +118,8 @@ _SIGNS = ("below 0", "0", "above 0")
 
 
 def _ranges() -> Iterator[str]:
-    for dtype in _TYPES:
-        for sign, size, count in product(("positive", "negative"), _SIZES[dtype], _COUNTS):
+    for dtype, sizes in _SIZES.items():
+        for sign, size, count in product(("positive", "negative"), sizes, _COUNTS):
             if (dtype, size, count) != ("int64", "1", _BROKEN):
                 yield f"{dtype}: {sign} delta, {size}, {count}"
         yield from (f"{dtype}: from {start} to {limit}" for start, limit in product(_SIGNS, _SIGNS))
@@ -125,7 +127,7 @@ def _ranges() -> Iterator[str]:
 
 def _ranges_in(case: Case) -> Iterator[str]:
     dtype = case.inputs[0].dtype.name
-    if dtype not in _TYPES or any(spec.shape for spec in case.inputs):
+    if dtype not in _SIZES or any(spec.shape for spec in case.inputs):
         return
     start, limit, delta = (materialize(spec).item() for spec in case.inputs)
     sign = "positive" if delta > 0 else "negative"
@@ -165,9 +167,9 @@ def _parts_in(case: Case) -> Iterator[str]:
     shape = case.inputs[0].shape
     if len(shape) != _MOST_AXES or 0 in shape:
         return
-    axis = (_attribute(case, "axis") or 0) % _MOST_AXES
-    lengths = _input(case, "split")
-    count = _attribute(case, "num_outputs")
+    axis = integer_attribute(case, "axis", 0) % _MOST_AXES
+    lengths = integers_of_input(case, "split")
+    count = integer_attribute(case, "num_outputs", None)
     if lengths:
         kind = _kind_of_lengths(lengths)
     elif count:
@@ -205,7 +207,7 @@ def _repeats() -> Iterator[str]:
 
 def _repeats_in(case: Case) -> Iterator[str]:
     if 0 not in case.inputs[0].shape:
-        yield _repeated(_input(case, "repeats") or ())
+        yield _repeated(integers_of_input(case, "repeats") or ())
 
 
 def _repeated(repeats: Sequence[int]) -> str:
@@ -221,10 +223,10 @@ def _reversals() -> Iterator[str]:
 
 
 def _reversals_in(case: Case) -> Iterator[str]:
-    time = _attribute(case, "time_axis") or 0
+    time = integer_attribute(case, "time_axis", 0)
     shape = case.inputs[0].shape
     layout = ("time first", "batch first")[time]
-    for length in dict.fromkeys(_input(case, "sequence_lens") or ()):
+    for length in dict.fromkeys(integers_of_input(case, "sequence_lens") or ()):
         whole = "all" if length == shape[time] else "a part"
         word = str(length) if length < _LENGTHS.index("a part") else whole
         yield f"{layout}, {len(shape)} axes, length {word}"
@@ -248,8 +250,8 @@ def _pads() -> Iterator[str]:
 
 def _pads_in(case: Case) -> Iterator[str]:
     shape = case.inputs[0].shape
-    pads = _input(case, "pads") or []
-    stated = _input(case, "axes")
+    pads = integers_of_input(case, "pads") or ()
+    stated = integers_of_input(case, "axes")
     axes = range(len(shape)) if stated is None else stated
     count = len(axes)
     padded = [place for place in range(count) if pads[place] or pads[count + place]]
@@ -275,11 +277,11 @@ def _centers() -> Iterator[str]:
 
 def _centers_in(case: Case) -> Iterator[str]:
     shape = case.inputs[0].shape
-    wanted = _input(case, "shape") or []
+    wanted = integers_of_input(case, "shape") or ()
     stated = case.attrs.get("axes")
-    axes = stated if isinstance(stated, tuple) else range(len(shape))
+    axes = range(len(shape)) if stated is None else integers_of(stated)
     for axis, length in zip(axes, wanted, strict=False):
-        yield _centered(length - shape[int(np.asarray(axis))])
+        yield _centered(length - shape[axis])
 
 
 def _centered(added: int) -> str:
@@ -295,12 +297,6 @@ def _by(what: str, parity: str) -> str:
 # ── axes of one element, and shapes ───────────────────────────────────────────────────────────
 
 
-def _some_of(axes: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Yield each choice of one or more axes, in order."""
-    for count in range(1, len(axes) + 1):
-        yield from combinations(axes, count)
-
-
 def _squeezed(rank: int, ones: Sequence[int], axes: Sequence[int]) -> str:
     shape = ",".join("1" if axis in ones else "n" for axis in range(rank))
     return f"[{shape}] along {', '.join(map(str, axes)) or 'all'}"
@@ -308,15 +304,15 @@ def _squeezed(rank: int, ones: Sequence[int], axes: Sequence[int]) -> str:
 
 def _squeezes() -> Iterator[str]:
     for rank in range(1, _MOST_AXES + 1):
-        for ones in _some_of(range(rank)):
-            yield from (_squeezed(rank, ones, axes) for axes in ((), *_some_of(ones)))
+        for ones in choices(range(rank), least=1):
+            yield from (_squeezed(rank, ones, axes) for axes in choices(ones, least=0))
 
 
 def _squeezes_in(case: Case) -> Iterator[str]:
     shape = case.inputs[0].shape
     rank = len(shape)
     ones = [axis for axis, length in enumerate(shape) if length == 1]
-    axes = _input(case, "axes") or ()
+    axes = integers_of_input(case, "axes") or ()
     if 0 not in shape:
         yield _squeezed(rank, ones, sorted(axis % rank for axis in axes))
 
@@ -327,11 +323,11 @@ def _unsqueezed(rank: int, axes: Sequence[int]) -> str:
 
 def _unsqueezes() -> Iterator[str]:
     for rank in range(_MOST_AXES + 1):
-        yield from (_unsqueezed(rank - len(axes), axes) for axes in _some_of(range(rank)))
+        yield from (_unsqueezed(rank - len(axes), axes) for axes in choices(range(rank), least=1))
 
 
 def _unsqueezes_in(case: Case) -> Iterator[str]:
-    axes = _input(case, "axes") or []
+    axes = integers_of_input(case, "axes") or ()
     rank = len(case.inputs[0].shape)
     whole = rank + len(axes)
     yield _unsqueezed(rank, sorted(axis % whole for axis in axes))
@@ -348,8 +344,8 @@ def _reshapes() -> Iterator[str]:
 
 def _reshapes_in(case: Case) -> Iterator[str]:
     shape = case.inputs[0].shape
-    wanted = _input(case, "shape") or ()
-    if 0 not in shape and not _attribute(case, "allowzero"):
+    wanted = integers_of_input(case, "shape") or ()
+    if 0 not in shape and not integer_attribute(case, "allowzero", 0):
         yield f"to [{','.join(_ENTRIES.get(entry, 'n') for entry in wanted)}]"
 
 
@@ -368,9 +364,8 @@ def _diagonals() -> Iterator[str]:
 
 def _diagonals_in(case: Case) -> Iterator[str]:
     shape = case.inputs[0].shape[-2:]
-    k = _attribute(case, "k")
-    if k is None:
-        k = (_input(case, "k") or [0])[0]
+    given = integers_of_input(case, "k")
+    k = given[0] if given else integer_attribute(case, "k", 0)
     if min(shape, default=0) > 1:
         yield f"{_form(*shape)}, {_diagonal(k, *shape)}"
 
@@ -393,8 +388,8 @@ def _triangles() -> Iterator[str]:
 
 
 def _triangles_in(case: Case) -> Iterator[str]:
-    upper = _attribute(case, "upper")
-    yield from (f"upper={1 if upper is None else upper}, {one}" for one in _diagonals_in(case))
+    upper = integer_attribute(case, "upper", 1)
+    yield from (f"upper={upper}, {one}" for one in _diagonals_in(case))
 
 
 # ── the family ────────────────────────────────────────────────────────────────────────────────
@@ -435,17 +430,6 @@ def found_in(case: Case) -> Iterator[str]:
     """Yield the situations that a case's ranges, parts or diagonals are in."""
     if case.op.name in _OF and case.inputs:
         yield from _OF[case.op.name].found_in(case)
-
-
-def _input(case: Case, name: str) -> list[int] | None:
-    """Return the integers of an input, None if it is left out."""
-    values = [materialize(spec) for spec in case.inputs if spec.name == name]
-    return [int(number) for number in values[0].reshape(-1)] if values else None
-
-
-def _attribute(case: Case, name: str) -> int | None:
-    value = case.attrs.get(name)
-    return None if value is None else int(np.asarray(value))
 
 
 FAMILY = Family(

@@ -158,10 +158,19 @@ def _rounded(spec: TensorSpec, values: Floats) -> Array:
         rounded[part] = dtypes.round_to(flat[part], spec.dtype)
         overflown = np.isinf(rounded[part].astype(np.float64)) & ~np.isinf(flat[part])
         if spec.dtype.kind == "minifloat":
-            overflown = np.array([not dtypes.holds(spec.dtype, one) for one in flat[part].tolist()])
+            overflown = _not_held(flat[part], spec.dtype)
         if overflown.any():
             raise ValueError(f"{spec.name}: {flat[part][overflown][0]:g} overflows {spec.dtype}")
     return rounded.reshape(values.shape)
+
+
+def _not_held(values: Floats, dtype: DType) -> NDArray[np.bool_]:
+    """Mask the `values`, of rank 1, that a minifloat `dtype` does not hold."""
+    least, greatest = dtypes.limits(dtype)
+    not_held = ~((least <= values) & (values <= greatest))
+    # Few are beyond its finite numbers: infinities and NaN, which some types have.
+    not_held[not_held] = [not dtypes.holds(dtype, one) for one in values[not_held].tolist()]
+    return not_held
 
 
 def _with_puts(spec: TensorSpec, values: Array) -> Array:

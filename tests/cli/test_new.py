@@ -63,6 +63,8 @@ def test_a_new_gate_has_settings_and_workflows(run, tmp_path, address: str, name
         (["-b", "py:npu"], "npu"),
         (["-b", "py:tools.npu:Npu"], "npu"),
         (["-b", "cmd:./build/my-run {model}"], "my-run"),
+        (["-b", "cmd"], "mine"),
+        (["-b", "cmd: "], "mine"),
         (["-b", "onnxruntime"], "mine"),
         (["-b", "onnxruntime", "--name", "gpu"], "gpu"),
     ],

@@ -1,11 +1,13 @@
 """`opcheck show`: one case with its text, model, inputs and right answers."""
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
 from opcheck.execution import golden, show
 from opcheck.suite import load
+from tests.asking import ENDS_CROSSED
 
 CASES = """\
 op: [Relu, Softmax]
@@ -67,17 +69,7 @@ def test_a_shipped_case_is_shown_from_the_file_that_ships(run) -> None:
 
 
 def test_a_case_is_shown_without_a_model_if_its_page_leaves_that_open(run, tmp_path) -> None:
-    (tmp_path / "open.yaml").write_text("""
-op: DML_ELEMENT_WISE_CLIP
-domain: com.microsoft.dml
-opset: 1
-dtype: float32
-cases:
-- name: ends_crossed
-  attrs: {Min: 2.0, Max: 1.0}
-  inputs: {InputTensor: [0.0, 1.5, 3.0]}
-  expect: {OutputTensor: [1, 1, 1]}
-""")
+    (tmp_path / "open.yaml").write_text(dedent(ENDS_CROSSED))
     shown = run("show", "*/ends_crossed", str(tmp_path / "open.yaml"), code=0)
     assert "model\n  none: " in shown.stdout
 

@@ -433,6 +433,20 @@ def test_an_input_that_is_one_number_gets_others_that_are_seen() -> None:
     assert content.values.tolist() == 3.0
 
 
+def test_an_input_gets_no_number_that_its_type_does_not_hold() -> None:
+    uint8 = DTYPES["uint8"]
+    case = replace(CLIP, inputs=tuple(replace(spec, dtype=uint8) for spec in CLIP.inputs))
+    others = [
+        replace(CLIP, inputs=(CLIP.inputs[0], replace(CLIP.inputs[1], content=Given(values))))
+        for values in map(np.array, (-1.0, 2.5, 256.0, 255.0))
+    ]
+    texts = [flip.text for flip in flips(case, [case, *others])]
+    assert [text for text in texts if text.startswith("with input max ")] == [
+        "with input max a constant",
+        "with input max 255.0",
+    ]
+
+
 def test_floats_are_asked_again_without_negative_values() -> None:
     given = Given(np.array([-1.0, 2.0]))
     for content, other in ((Fill("uniform", (-2, 3)), (0, 3)), (given, [1, 2])):
@@ -534,6 +548,15 @@ def inquiry(answers: Sequence[AskedAgain]) -> Inquiry:
     made = Inquiry(facts)
     made.answers = [*answers]
     return made
+
+
+def test_features_are_found_anew_for_new_cases_alone() -> None:
+    facts = CaseFacts(POOLS)
+    features = facts.features
+    assert facts.add([]) == []
+    assert facts.features is features
+    assert facts.add([pool(0, strides=(1,))]) == [len(POOLS)]
+    assert facts.features is not features
 
 
 def test_a_property_is_refuted_by_a_case_that_fails_without_it() -> None:

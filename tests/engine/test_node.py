@@ -190,6 +190,23 @@ def test_a_node_with_other_attributes_inputs_or_version_is_another_node() -> Non
     assert "exp" not in node.with_attrs(axis=9).primitives
 
 
+def test_the_right_outputs_are_known_by_identity_where_they_are_not_drawn() -> None:
+    node = Node(of("Softmax", 13), (X,), {"axis": 1})
+    assert node.is_own_answer(node.right)
+    assert not node.is_own_answer(tuple(out.copy() for out in node.right))
+    forbidden = node.with_attrs(axis=9)
+    assert not forbidden.is_own_answer(())
+    draws = Node(of("RandomUniform", 22), (), {"shape": (2,)})
+    assert not draws.is_own_answer(draws.right)
+
+
+def test_to_know_a_right_answer_draws_no_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    draws = Node(of("RandomUniform", 22), (), {"shape": (2,)})
+    drawn = draws.right
+    monkeypatch.setattr(np.random, "Generator", None)
+    assert not draws.is_own_answer(drawn)
+
+
 @given(st.integers(1, 9))
 def test_axes_count_from_the_front_and_negative_ones_from_the_back(rank: int) -> None:
     dimensions = [*range(rank)]

@@ -26,7 +26,7 @@ from opcheck.model import (
     Verdict,
     question as q,
 )
-from tests.asking import asking, cases_in, elements, kills, shipped_cases, task_of
+from tests.asking import ENDS_CROSSED, asking, cases_in, elements, kills, shipped_cases, task_of
 from tests.execution.one import RIGHT as Y, TWO, X
 from tests.expecting import error_of
 from tests.hardmax import Hardmax
@@ -417,20 +417,6 @@ def test_what_onnx_cannot_state_is_left_out(tmp_path: Path) -> None:
     )
     assert write_questions(tmp_path / "q", cases) == 1
     assert (tmp_path / "q" / folder_name(f"{cases[0].id}~legal")).is_dir()
-
-
-#: The page does not say what comes of ends without a number between them, which no model states.
-ENDS_CROSSED = """
-    domain: com.microsoft.dml
-    op: DML_ELEMENT_WISE_CLIP
-    opset: 1
-    dtype: float32
-    cases:
-    - name: ends_crossed
-      attrs: {Min: 2.0, Max: 1.0}
-      inputs: {InputTensor: [0.0, 1.5, 3.0]}
-      expect: {OutputTensor: [1, 1, 1]}
-"""
 
 
 def test_a_question_is_left_out_if_its_page_leaves_the_model_open(tmp_path: Path) -> None:

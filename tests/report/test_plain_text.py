@@ -106,6 +106,12 @@ def test_an_amount_is_said_briefly(written, value, said):
     assert written(value) == said
 
 
+@pytest.mark.parametrize("width", [1, 0, -1])
+def test_a_paragraph_without_room_is_folded_after_each_word(width):
+    assert plain_text.folded("two words", width) == ["two", "words"]
+    assert plain_text.folded("two words", width, "  ") == ["two", "  words"]
+
+
 def test_a_rate_is_of_gigabytes_a_second():
     assert plain_text.rate(25_731_584, 887e-6) == "29.0"
     assert plain_text.rate(4_000, 9e-3) == "4e-4"

@@ -198,10 +198,10 @@ def factors_scaled(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: f
     NaN of infinity and NaN, or 0 of all: ZERO_TIMES_NO_NUMBER. Raises NotSupported as
     `terms_scaled` does.
     """
-    check_terms(a, b, C, alpha, beta)
     if alpha == 0:
         # There is no product to add, and 0 times an infinite product is read as in the text's form.
         return terms_scaled(a, b, C, alpha, beta)
+    check_terms(a, b, C, alpha, beta)
     addend = None if C is None else scaled(beta, C)
     return xp.bilinear(scaled(alpha, a), b, xp.plain.matmul, a.shape[1], addend)
 

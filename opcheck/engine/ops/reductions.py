@@ -6,7 +6,7 @@ the elements along them is a `Reduction`.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, wraps
 from math import inf, log, sqrt
 from typing import Any, TypeAlias
 
@@ -55,53 +55,58 @@ RANGE_OF_THE_SUM = Ruling(
 # ── reductions ────────────────────────────────────────────────────────────────────────────────
 
 
+def checked_in_type(reduction: Reduction) -> Reduction:
+    """Return a sum or product of elements that raises what `check_in_type` does.
+
+    reduction: takes float64 and Python's integers, as arrays of objects, too.
+    """
+
+    @wraps(reduction)
+    def checked(x: Array, *, axis: Axes, keepdims: bool) -> Array:
+        along_axes = partial(reduction, axis=axis, keepdims=keepdims)
+        check_in_type(along_axes, x)
+        return along_axes(x)
+
+    return checked
+
+
+@checked_in_type
 def l1_norm(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the sum of |x| along `axis`: 0 of no values, NaN where one is.
 
     Plain integers are added up in 64 bits. Raises NotSupported, while judging, for a sum that a
     type of integers does not hold.
     """
-    check_in_type(partial(sum_of_magnitudes, axis=axis), x)
     return xp.sum(xp.abs(x), axis=axis, keepdims=keepdims)
 
 
-def sum_of_magnitudes(x: Array, axis: Axes) -> Array:
-    """Return the sum of |x| along `axis`, of floats and of Python's integers."""
-    return np.sum(np.abs(x), axis=axis)
-
-
+@checked_in_type
 def sum_of_squares(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the sum of x * x along `axis`: 0 of no values, NaN where one is.
 
     Plain integers are added up in 64 bits. Raises NotSupported, while judging, for a sum that a
     type of integers does not hold.
     """
-    check_in_type(partial(sum_of_plain_squares, axis=axis), x)
     return xp.sum(x * x, axis=axis, keepdims=keepdims)
 
 
-def sum_of_plain_squares(x: Array, axis: Axes) -> Array:
-    """Return the sum of x * x along `axis`, of floats and of Python's integers."""
-    return np.sum(x * x, axis=axis)
-
-
+@checked_in_type
 def sum_of_elements(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the sum of x along `axis`: 0 of no values, NaN where one is.
 
     Plain integers are added up in 64 bits. Raises NotSupported, while judging, for a sum that a
     type of integers does not hold.
     """
-    check_in_type(partial(np.sum, axis=axis), x)
     return xp.sum(x, axis=axis, keepdims=keepdims)
 
 
+@checked_in_type
 def product_of_elements(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the product of x along `axis`: 1 of no values, NaN where one is.
 
     Plain integers are multiplied in 64 bits. Raises NotSupported, while judging, for a product that
     a type of integers does not hold.
     """
-    check_in_type(partial(np.prod, axis=axis), x)
     return xp.prod(x, axis=axis, keepdims=keepdims)
 
 

@@ -17,7 +17,7 @@ from opcheck.errors import Unwritable, UsageError
 from opcheck.execution.golden import write
 from opcheck.suite import load
 from opcheck.suite.golden_files import MANIFEST, SUMS, read_manifest
-from tests.asking import cases_in
+from tests.asking import ENDS_CROSSED, cases_in
 from tests.execution.golden.made import FOUR, RANDOM, WRITTEN_OUT, golden
 from tests.wording import Wording
 
@@ -238,18 +238,7 @@ def test_a_case_of_level_huge_is_left_out_and_not_wrong(tmp_path: Path) -> None:
 
 
 def test_a_case_is_left_out_if_its_page_leaves_the_model_open(tmp_path: Path) -> None:
-    text = """
-        op: DML_ELEMENT_WISE_CLIP
-        domain: com.microsoft.dml
-        opset: 1
-        dtype: float32
-        cases:
-        - name: ends_crossed
-          attrs: {Min: 2.0, Max: 1.0}
-          inputs: {InputTensor: [0.0, 1.5, 3.0]}
-          expect: {OutputTensor: [1, 1, 1]}
-    """
-    manifest = golden(tmp_path, text)
+    manifest = golden(tmp_path, ENDS_CROSSED)
     [left_out] = manifest.left_out
     assert (left_out.what, left_out.wrong) == ("the case", False)
     assert manifest.tests == []

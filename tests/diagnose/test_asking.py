@@ -441,10 +441,8 @@ def test_an_input_gets_no_number_that_its_type_does_not_hold() -> None:
         for values in map(np.array, (-1.0, 2.5, 256.0, 255.0))
     ]
     texts = [flip.text for flip in flips(case, [case, *others])]
-    assert [text for text in texts if text.startswith("with input max ")] == [
-        "with input max a constant",
-        "with input max 255.0",
-    ]
+    offered = [text.removeprefix("with input max ") for text in texts if "input max " in text]
+    assert offered == ["a constant", "255.0"]
 
 
 def test_floats_are_asked_again_without_negative_values() -> None:

@@ -26,6 +26,7 @@ from opcheck.diagnose.rules import (
     CaseFacts,
     Condition,
     Feature,
+    Terms,
     condition_of,
     invalid,
     necessary,
@@ -842,7 +843,7 @@ class _OperatorFailures:
         """
         others = self._others(left, group)
         own = others & ~self.inquiry.asked
-        terms = (feature,)
+        terms: Terms = (feature,)
         if (feature.holds & own).bit_count() >= len(left):
             failing = self.facts.bits(result.subject for result in left)
             second = necessary(

@@ -21,10 +21,11 @@ from opcheck.analysis import is_failure, is_red, reds_of
 from opcheck.cli.console import STANDARD, note, progress, stdout_console
 from opcheck.cli.files import ReportTarget, lock, read_runs
 from opcheck.cli.heartbeat import Heartbeat
-from opcheck.cli.kept import failed_cases, in_ci
+from opcheck.cli.kept import failed_cases
 from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.execution.workers import facts_of
 from opcheck.known import Facts, Gate, UserLedger, check, load_user_ledgers
+from opcheck.machine import in_ci
 from opcheck.model import (
     BackendInfo,
     Case,

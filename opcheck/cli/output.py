@@ -143,7 +143,9 @@ class PrettyOutput(_Output):
         self._durations = durations
         if headed and not quiet:
             note(_about(header))
-        self.pretty = summary.Pretty(stdout_console(), header, quiet=quiet, verbose=verbose)
+        self.pretty = summary.Pretty(
+            stdout_console(), header, quiet=quiet, verbose=verbose, live=True
+        )
         for remark in header.environment.remarks:
             self.pretty.console.print(Text(f"this machine: {remark}", "bold"))
 
@@ -154,8 +156,7 @@ class PrettyOutput(_Output):
         """Print a failure in full, now: a run may be long, or end with the whole process."""
         if self.pretty.is_due(result):
             self.bar.stop()
-            is_whole = self.pretty.shows_everything
-            summary.show_failure(self.pretty.console, result, traceback=is_whole)
+            self.pretty.show_failure(result)
             self.bar.start()
 
     def is_shown(self, result: LiveResult | Record) -> bool:

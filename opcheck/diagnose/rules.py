@@ -249,19 +249,23 @@ def _of_tensor(spec: TensorSpec) -> Iterator[str]:
     for axis, length in enumerate(spec.shape):
         if length == 0:
             yield f"has length 0 along axis {axis}"
+    yield from _of_special_values(spec)
+
+
+def _of_special_values(spec: TensorSpec) -> Iterator[str]:
+    """Yield which of NaN and infinities an input has, in words that follow its name.
+
+    Only numbers that the case states count.
+    """
     if spec.dtype.kind == "string":
         return
     values = np.array([put.value for put in spec.put], np.complex128)
     if isinstance(spec.content, Given) and spec.dtype.kind in ("float", "complex"):
         values = np.append(values, spec.content.values.astype(np.complex128))
-    if np.isnan(values).any():
-        yield "has a NaN"
-    if np.isinf(values).any():
-        yield "has an infinity"
-    if np.isposinf(values.real).any() and spec.dtype.kind == "float":
-        yield "has +inf"
-    if np.isneginf(values.real).any() and spec.dtype.kind == "float":
-        yield "has -inf"
+    facts = {"has a NaN": np.isnan(values), "has an infinity": np.isinf(values)}
+    if spec.dtype.kind == "float":
+        facts |= {"has +inf": np.isposinf(values.real), "has -inf": np.isneginf(values.real)}
+    yield from (fact for fact, holds in facts.items() if holds.any())
 
 
 def _of_integers(spec: TensorSpec) -> Iterator[tuple[str, int]]:

@@ -22,6 +22,7 @@ from opcheck.diagnose.asking import Ask, Candidate, Inquiry
 from opcheck.diagnose.rules import (
     FEWEST,
     LIMIT,
+    LIMITS,
     PLAIN,
     CaseFacts,
     Condition,
@@ -591,14 +592,33 @@ class _OperatorFailures:
         exact = self._condition(left, self._others(left, group), group)
         if exact is None or len(self._under(exact, left)) < len(left):
             condition = self._property_of_all(left, group)
-        elif exact.rank < LIMIT and 2 * sum(map(bool, fitting)) < len(left):
-            # A limit that only leaves some passes out says less than their number.
-            simple = self._property_of_all(left, group) if exact.is_limited else None
-            condition = simple or exact
+        elif exact.rank == LIMIT:
+            condition = self._simpler(exact, left, group)
+        elif 2 * sum(map(bool, fitting)) < len(left):
+            condition = self._simpler(exact, left, group) or exact
         else:
             return
         if condition:
             self._choose(self._of_property(condition, left, group, of_all), left)
+
+    def _simpler(
+        self,
+        exact: Condition,
+        left: Sequence[DiagnosedResult],
+        group: Sequence[DiagnosedResult],
+    ) -> Condition | None:
+        """Return a property of all failures left of a group that is simpler than a condition.
+
+        A limit that only leaves some passes out says less than their number. None for a condition
+        without a limit, without a property, and for a limit alone that a failing case lost when it
+        was cured.
+        """
+        failing = self.facts.bits(result.subject for result in left)
+        cured = {feature.text for feature in self.inquiry.confirmed(failing)}
+        has_limit = any(term.endswith(LIMITS) for term in exact.terms)
+        if not has_limit or exact.text in cured:
+            return None
+        return self._property_of_all(left, group)
 
     def _of_property(
         self,
@@ -1053,6 +1073,8 @@ class _OperatorFailures:
         explained = self._under(condition, left)
         if not self._is_typical(explained, left, others, group):
             return None
+        if len(explained) == len(left):
+            condition = self._simpler(condition, left, group) or condition
         text = f"{self._way(explained, message)}{_where(condition)}"
         return self._diagnosis(None, text, condition), explained
 

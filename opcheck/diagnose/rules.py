@@ -33,7 +33,7 @@ _TWO = 2
 #: Ranks of facts, the likeliest cause first: those that kernels branch on, values, limits on sizes.
 PLAIN, VALUE, LIMIT = range(3)
 #: How limits on a number end.
-_LIMITS = (" or less", " or more")
+LIMITS = (" or less", " or more")
 #: So many exact conditions are told apart by asking, and so many that only hold for all failures.
 _CONTENDERS = 12
 _NECESSARY = 4
@@ -49,6 +49,8 @@ _NOT_SPATIAL = 2
 _SMALL = 16 << 10
 #: Inputs of so many integers at most may be lists, as attributes are.
 _SHORT_LIST = 16
+#: What the names of attributes have in them that divide a length.
+_COUNTS = ("block", "group", "heads", "num", "size")
 #: So many inputs are compared in pairs.
 _PAIRED = 3
 #: Integers beyond these powers of 2 are not all in float32, int32 and float64.
@@ -208,12 +210,14 @@ def _of_inputs(case: Case) -> Iterator[_Fact]:
             yield f"{label} {fact}", VALUE, None
         for number in _only_integer(spec):
             yield label, VALUE, number
+            if number < 0:
+                yield f"{label} is negative", PLAIN, None
         for n, size in enumerate(shape):
             yield f"the length of axis {n} of {label}", LIMIT, size
         if shape:
             yield f"the length of the last axis of {label}", LIMIT, shape[-1]
-        yield f"the longest axis of {label}", LIMIT, max(shape, default=0)
         yield f"the number of elements of {label}", LIMIT, prod(shape)
+        yield f"the longest axis of {label}", LIMIT, max(shape, default=0)
 
 
 def _of_outputs(case: Case) -> Iterator[_Fact]:
@@ -333,7 +337,7 @@ def _integers(spec: TensorSpec) -> set[int]:
 
 
 def _of_pairs(case: Case) -> Iterator[_Fact]:
-    """Yield facts about two of the first three inputs, if they have equal rank.
+    """Yield facts about two of the first three inputs: unequal rank, or of equal rank what differs.
 
     Their axes differ only where one has length 1, so that it broadcasts; or one of integers, which
     may be indices, is shorter along an axis than the other. A fact has words, a rank by how likely
@@ -341,6 +345,7 @@ def _of_pairs(case: Case) -> Iterator[_Fact]:
     """
     for one, other in combinations(case.inputs[:_PAIRED], 2):
         if len(one.shape) != len(other.shape):
+            yield f"inputs {one.name} and {other.name} are of unequal rank", PLAIN, None
             continue
         sizes = [*zip(one.shape, other.shape, strict=True)]
         unequal = [pair for pair in sizes if len({*pair}) > 1]
@@ -395,6 +400,8 @@ def _of_defaults(case: Case, stated: Mapping[str, object]) -> Iterator[_Fact]:
         if case.inputs and name.lower() in ("axis", "axes") and value is not None:
             values = value if isinstance(value, tuple) else (value,)
             axes = [axis for axis in values if isinstance(axis, int)]
+            if isinstance(value, int):
+                yield from _of_axis(name, value, case, stated)
             yield from _of_axes(name, axes, case.inputs[0].shape)
 
 
@@ -474,6 +481,25 @@ def _of_value(value: object) -> Iterator[tuple[str, int]]:
         yield "has a 0", VALUE
     if is_list and len({*values}) > 1:
         yield "has unequal values", VALUE
+
+
+def _of_axis(name: str, axis: int, case: Case, stated: Mapping[str, object]) -> Iterator[_Fact]:
+    """Yield the length of one axis of the first input, as a fact, and what does not divide it.
+
+    `name` is that of the attribute that `axis` is of, and `stated` has the values of all. A length
+    that an integer does not divide leaves a rest: an uneven split, or a shorter block. Nothing is
+    yielded for an axis that is out of range.
+    """
+    shape = case.inputs[0].shape
+    if not -len(shape) <= axis < len(shape):
+        return
+    length = shape[axis]
+    label = "the input" if len(case.inputs) == 1 else f"input {case.inputs[0].name}"
+    yield f"the length of axis `{name}` of {label}", LIMIT, length
+    for other, value in stated.items():
+        is_count = any(word in other for word in _COUNTS)
+        if is_count and isinstance(value, int) and value > 1 and length % value:
+            yield f"the length of axis `{name}` is not divisible by `{other}`", PLAIN, None
 
 
 def _of_axes(name: str, axes: Sequence[int], shape: Sequence[int]) -> Iterator[_Fact]:
@@ -574,10 +600,9 @@ class Condition(NamedTuple):
     rank: int
 
     @property
-    def is_limited(self) -> bool:
-        """True if one of several facts is a limit on a number."""
-        terms = self.text.split(" and ")
-        return len(terms) > 1 and any(term.endswith(_LIMITS) for term in terms)
+    def terms(self) -> list[str]:
+        """Its facts in words."""
+        return self.text.split(" and ")
 
 
 def rule(

@@ -219,7 +219,31 @@ def test_an_input_that_is_an_attribute_in_another_version_is_the_same_fact() -> 
 
 def _stated(case: Case) -> set[str]:
     """Facts about the values of attributes, but for those about defaults."""
-    return {text for text, _, _ in rules._of_values(case) if "left out" not in text}
+    texts = {text for text, _, _ in rules._of_values(case) if "left out" not in text}
+    return {text.replace(" of input input", " of the input") for text in texts}
+
+
+def test_a_length_that_an_integer_does_not_divide_is_a_fact() -> None:
+    uneven = replace(CASE, inputs=(replace(CASE.inputs[0], shape=(7, 2)),))
+    split = replace(uneven, op=OpVersion("", "Split", 18), attrs={"axis": 0, "num_outputs": 3})
+    fact = "the length of axis `axis` is not divisible by `num_outputs`"
+    assert fact in _stated(split)
+    assert fact not in _stated(replace(split, attrs={"axis": 0, "num_outputs": 7}))
+
+
+def test_an_input_that_is_one_negative_integer_is_negative() -> None:
+    delta = TensorSpec("delta", DTYPES["int64"], (), Given(np.array(-3)))
+    texts = {text for text, _, _ in rules._of_inputs(replace(CASE, inputs=(delta,)))}
+    assert "the input is negative" in texts
+
+
+def test_inputs_of_unequal_rank_are_a_fact() -> None:
+    int64 = DTYPES["int64"]
+    inputs = [
+        TensorSpec(name, int64, (1,) * rank, Fill("ones", ())) for rank, name in enumerate("ABC")
+    ]
+    texts = [text for text, _, _ in rules._of_pairs(replace(CASE, inputs=(*inputs[:2],)))]
+    assert texts == ["inputs A and B are of unequal rank"]
 
 
 def test_where_everything_fails_there_is_no_condition() -> None:

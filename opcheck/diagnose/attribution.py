@@ -19,17 +19,12 @@ from opcheck.analysis import RAISED, UNJUDGED, WAYS
 from opcheck.diagnose import asking
 from opcheck.diagnose.allowance import BEFORE_ASKING, NoTimeLeft
 from opcheck.diagnose.asking import Ask, Candidate, Inquiry
+from opcheck.diagnose.facts import LIMIT, LIMITS, PLAIN, CaseFacts, Feature, invalid
 from opcheck.diagnose.rules import (
     FEWEST,
-    LIMIT,
-    LIMITS,
-    PLAIN,
-    CaseFacts,
     Condition,
-    Feature,
     Terms,
     condition_of,
-    invalid,
     necessary,
     others_and_rank,
     rule,

@@ -625,12 +625,14 @@ class _OperatorFailures:
         """Return the diagnosis of a property of all failures left of a group.
 
         It has the first of the mutants that fit all of them, whose names are `of_all`, unless
-        their values show little.
+        their values show little, or several fit fewer than three questions.
         """
         fitting = self.fitting[left[0].case.id]
         # That the input came out says more than which step would have made it something else.
         names = [name for name in (_INPUT, *fitting) if name in of_all - _SHOW_LITTLE]
-        telling = next(iter(names), None)
+        # Of several mistakes, few questions do not tell which it is.
+        is_telling = len(names) == 1 or len(self._questions_of(left)) >= FEWEST
+        telling = next(iter(names), None) if is_telling else None
         if telling:
             text = f"{as_diagnosis(fitting[telling]).text},{_where(condition)}"
         else:
@@ -722,8 +724,13 @@ class _OperatorFailures:
             mutant = self.fitting[results[0].case.id][name]
             if self._shows_too_little(mutant, results, without_cause):
                 continue
+            # No condition rests on fewer questions: then one contradiction is enough.
+            enough = None if len(self._questions_of(results)) >= FEWEST else 1
             try:
-                contradicting = self._against(mutant, of_legal=of_legal)
+                with self.suspects.allowance.up_to(BEFORE_ASKING):
+                    contradicting = self._against(mutant, of_legal=of_legal, enough=enough)
+                if contradicting and enough:
+                    continue
                 condition = self._condition_of_mutant(results, contradicting)
                 if condition and _is_about_attribute_of(mutant, condition):
                     alike = self._fitting_all(results, mutant)
@@ -733,16 +740,18 @@ class _OperatorFailures:
                 return
             self._choose_under_condition(mutant, condition, results, contradicting, group)
 
-    def _against(self, mutant: Mutant, *, of_legal: bool) -> list[Case]:
+    def _against(self, mutant: Mutant, *, of_legal: bool, enough: int | None = None) -> list[Case]:
         """Return the passes of all kernels that contradict a mutant; raises NoTimeLeft.
 
-        With `of_legal`, refusals of invalid models do not count.
+        With `of_legal`, refusals of invalid models do not count. The search in a kernel ends at so
+        many passes as are `enough`.
         """
-        return [
-            case
-            for cell in self.cells
-            for case in self.suspects.against(mutant, cell, of_legal=of_legal)
-        ]
+        against: list[Case] = []
+        for cell in self.cells:
+            if enough is not None and len(against) >= enough:
+                break
+            against += self.suspects.against(mutant, cell, enough, of_legal=of_legal)
+        return against
 
     def _fitting_all(self, results: Sequence[DiagnosedResult], but: Mutant) -> Iterator[Mutant]:
         """Yield the mutants that fit all of the results, `but` one; the results are not empty."""

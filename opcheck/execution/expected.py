@@ -884,8 +884,9 @@ def _of_reading(
 
     A reading is a way to understand what the text leaves open. `answers` are what each gives:
     outputs, or InvalidNode if it makes the node invalid. The first outputs are the answer, the
-    `others` of its wants are those of the rest, by the names of their readings. `name` is that of
-    answer and refusal, None for none. Raises Unsupported if two readings give other shapes.
+    `others` of its wants are those of the rest, by the names of their readings. An element that one
+    reading leaves undefined is so in the answer. `name` is that of answer and refusal, None for
+    none. Raises Unsupported if two readings give other shapes.
     """
     for answer in answers:
         if isinstance(answer.answer, InvalidNode):
@@ -893,10 +894,13 @@ def _of_reading(
             break
     first: list[Want] = []
     others: list[tuple[str, list[Want]]] = []
+    undefined: dict[int, Array] = {}
     for answer in answers:
         if isinstance(answer.answer, InvalidNode):
             continue
         wants = wants_of_outputs(case, answer.answer)
+        for n, mask in answer.undefined.items():
+            undefined[n] = mask | undefined.get(n, False)
         if not first:
             first = wants
         elif [want.values.shape for want in wants] != [want.values.shape for want in first]:
@@ -905,7 +909,11 @@ def _of_reading(
             others.append((", ".join(answer.chosen.values()), wants))
     if first:
         each = [
-            replace(want, others=tuple((name, wants[n]) for name, wants in others))
+            replace(
+                want,
+                others=tuple((name, wants[n]) for name, wants in others),
+                undefined=undefined.get(n),
+            )
             for n, want in enumerate(first)
         ]
         yield verdict.Answer(_marked_orderless(case, each), name)

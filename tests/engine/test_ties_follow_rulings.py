@@ -79,9 +79,8 @@ REASONS: Mapping[str, tuple[Reason, ...]] = {
         Argued("A bin is judged only if its maximum is the same by every border of it."),
     ),
     "mel_weight_matrix.as_type": (Follows(("fractions-as-integers",)),),
-    "non_max_suppression.by_score": (
-        Argued("`check_equal_scores` declines wherever the order of equal scores shows."),
-    ),
+    "non_max_suppression.by_score": (Follows(("order-of-equal-scores",)),),
+    "normalizations.have_exact_mean": (Argued("It asks if numbers are whole: a half is not."),),
     "pow.integer_power": (Argued("Only powers that are whole are judged."),),
     "preprocessing.cast_to_integers": (Follows(("cast-of-fractions",)),),
     "quantization.by_the_readings": (Follows(("fractions-to-few-bits",)),),

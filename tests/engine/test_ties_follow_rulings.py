@@ -71,6 +71,9 @@ REASONS: Mapping[str, tuple[Reason, ...]] = {
         Follows(("unstated-ties",)),
         Quotes("rounds to the nearest even index", {"GridSample": (20, 22)}),
     ),
+    "grid_sample.by_cubic_edges": (
+        Argued("It makes whole numbers of places that reflections leave whole but for roundings."),
+    ),
     "grid_sample.cast_averages": (Follows(("cast-of-averages",)),),
     "group_normalization.normalized_in_groups": (PERMUTATION,),
     "linear_attention.linear_attention": (PERMUTATION,),

@@ -81,8 +81,8 @@ UNSTATED_TIES = Ruling(
 )
 CUBIC_EDGES_OF_ZEROS = Ruling(
     "cubic-edges",
-    "The text does not state what stands in place of pixels outside next to which a location inside "
-    "is averaged: 0, or the nearest pixel at the border.",
+    "The text does not state what stands in place of pixels outside, next to which a location "
+    "inside is averaged: 0, or the nearest pixel at the border.",
     ("zero", "border"),
     by_element=True,
 )

@@ -65,8 +65,8 @@ INTEGERS_OUT_OF_RANGE = Ruling(
 )
 DIGITS_OF_TEXTS = Ruling(
     "digits-of-texts",
-    "The text asks for a plain representation of floats, and does not state how many digits it has, "
-    "nor whether a whole number has a point.",
+    "The text asks for a plain representation of floats, and does not state how many digits it "
+    "has, nor whether a whole number has a point.",
     ("fewest_digits", "with_a_point", "with_six_places"),
 )
 FRACTIONS_TO_FEW_BITS = Ruling(

@@ -89,8 +89,8 @@ CUT_OFF_WIDTH = Ruling(
 )
 EDGE_OF_A_PART = Ruling(
     "edge-of-a-part",
-    "The text does not state in which precision a coordinate is computed that lies at an end of the "
-    "input, or is outside.",
+    "The text does not state in which precision a coordinate is computed that lies at an end of "
+    "the input, or is outside.",
     ("exact", "the_other"),
     by_element=True,
 )

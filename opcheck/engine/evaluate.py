@@ -11,7 +11,7 @@ import numpy as np
 from opcheck import budget, dtypes, interrupt, numbers, opset
 from opcheck.dtypes import DTYPES, DType, is_real, round_to
 from opcheck.engine.node import BoundNode, Node, bind
-from opcheck.engine.operators import Formula, explained, located
+from opcheck.engine.operators import Formula, explained, is_judging, located
 from opcheck.engine.outputs import Drawn, Expected, Outputs
 from opcheck.engine.readings import Reading, each_reading, following, reader_in_force
 from opcheck.engine.sizes import check_sizes
@@ -577,16 +577,16 @@ def exactly(node: Node) -> Outputs:
     computed, while judging also for one with elements that no text defines; and WrongOperator for a
     formula that fails.
     """
-    outputs, undefined = _judged_outputs(node)
-    decline(bool(undefined), "nothing is said of some elements")
+    outputs, undefined = with_undefined_elements(node)
+    decline(is_judging() and bool(undefined), "nothing is said of some elements")
     return outputs
 
 
-def _judged_outputs(node: Node) -> tuple[Outputs, UndefinedByPlace]:
+def with_undefined_elements(node: Node) -> tuple[Outputs, UndefinedByPlace]:
     """Return the outputs of a node as `exactly` does, and their elements that no text defines.
 
-    Raises InvalidNode, NotSupported, MemoryError and WrongOperator as `exactly` does, but for such
-    elements.
+    Raises InvalidNode, NotSupported, MemoryError and WrongOperator as `exactly` does; for such
+    elements only while judging, and if there are no others.
     """
     evaluation = Evaluation(node)
     if node.draws:
@@ -636,7 +636,7 @@ def each_answer(node: Node) -> tuple[Reading[Outputs], ...]:
     and otherwise what `exactly` raises: NotSupported, MemoryError, WrongOperator. Elements that no
     text defines are marked, and raise nothing.
     """
-    readings = tuple(map(_with_marks, each_reading(partial(_judged_outputs, node))))
+    readings = tuple(map(_with_marks, each_reading(partial(with_undefined_elements, node))))
     for reading in readings:
         if not isinstance(reading.answer, InvalidNode):
             return readings

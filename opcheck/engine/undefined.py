@@ -4,8 +4,8 @@ A formula that comes across such elements, as of integers divided by 0, marks th
 
     return undefined_where(y, b == 0, "integers divided by 0")
 
-A judge leaves them out and judges the others. A backend, and whatever computes further with the
-output, has no such choice: a backend gives `y`, and a graph that is judged is not supported.
+A judge leaves them out and judges the others. Whatever computes further with the output has no such
+choice: a graph that is judged is not supported. A backend gives `y`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from opcheck import numbers as xp
 from opcheck.engine.operators import is_judging, raise_unspecified
 from opcheck.numbers import setting
 
@@ -43,6 +44,11 @@ class PartlyDefined:
     undefined: Undefined
     subject: str
 
+    @property
+    def size(self) -> int:
+        """The number of elements of the output."""
+        return self.undefined.size
+
 
 def undefined_where(output: Any, mask: Any, subject: str) -> Any:
     """Return `output`, of which the elements in `mask` may be anything.
@@ -51,11 +57,21 @@ def undefined_where(output: Any, mask: Any, subject: str) -> Any:
     the output itself, else a `PartlyDefined`, which a formula must return as it is. Raises
     NotSupported, while judging, where another formula would compute with the output.
     """
-    if not is_judging() or not np.any(mask):
+    if not np.any(mask):
         return output
-    if not _may_be_marked.get():
+    if _may_be_marked.get():
+        return PartlyDefined(output, np.broadcast_to(mask, output.shape), subject)
+    if is_judging():
         raise_unspecified(subject)
-    return PartlyDefined(output, np.broadcast_to(mask, output.shape), subject)
+    return output
+
+
+def reshaped(output: Any, shape: tuple[int, ...]) -> Any:
+    """Return an output of a formula, which may be a `PartlyDefined`, in another shape."""
+    if not isinstance(output, PartlyDefined):
+        return xp.reshape(output, shape)
+    undefined = output.undefined.reshape(shape)
+    return PartlyDefined(xp.reshape(output.output, shape), undefined, output.subject)
 
 
 @contextmanager
@@ -68,8 +84,8 @@ def marking(allowed: bool) -> Iterator[None]:
 def taken_apart(outputs: Sequence[Any], undefined: UndefinedByPlace | None) -> Sequence[Any]:
     """Return outputs of a formula without their marks, which are added to `undefined`, by place.
 
-    `undefined` is None where none may be marked. Raises NotSupported if all elements of all outputs
-    are undefined: nothing would be judged.
+    `undefined` is None where none may be marked. Raises NotSupported, while judging, if all
+    elements of all outputs are undefined: nothing would be judged.
     """
     marked = {n: x for n, x in enumerate(outputs) if isinstance(x, PartlyDefined)}
     if undefined is None or not marked:
@@ -78,6 +94,6 @@ def taken_apart(outputs: Sequence[Any], undefined: UndefinedByPlace | None) -> S
     is_all_undefined = len(marked) == len(outputs) and all(
         x.undefined.all() for x in marked.values()
     )
-    if is_all_undefined:
+    if is_all_undefined and is_judging():
         raise_unspecified(next(iter(marked.values())).subject)
     return [x.output if isinstance(x, PartlyDefined) else x for x in outputs]

@@ -696,13 +696,15 @@ def _given(
         return verdict.Answer(tuple(wants), name)
     wants = _marked_orderless(case, wants)
     try:
-        computed_outputs = evaluate.exactly(node_of(asked.task, asked.inputs))
+        computed_outputs, undefined = evaluate.with_undefined_elements(
+            node_of(asked.task, asked.inputs)
+        )
     except NotSupported:
         return verdict.Answer(tuple(wants), name)
     except InvalidNode as error:
         if case.rule != "open":
             raise _refused_by_the_engine(error) from None
-        computed_outputs = ()
+        computed_outputs, undefined = (), {}
     answers = [*map(rounded, computed_outputs)]
     if case.rule != "open":
         _check_shapes(wants, answers)
@@ -710,8 +712,11 @@ def _given(
         of_engine = [computed_want(case.op, "", output) for output in computed_outputs]
         pairs = zip_longest(wants, (of_engine or twins)[: len(wants)])
         wants = [_bounded(case, *pair, is_twin=not of_engine) for pair in pairs]
-    if case.rule != "open" and not are_plainly_right(wants, answers, case.tolerance):
-        check_agreement(compare_outputs(wants, answers, case.tolerance))
+    if case.rule != "open":
+        # Of elements that the text does not define, the case alone states something.
+        defined = [replace(want, undefined=undefined.get(n)) for n, want in enumerate(wants)]
+        if not are_plainly_right(defined, answers, case.tolerance):
+            check_agreement(compare_outputs(defined, answers, case.tolerance))
     return verdict.Answer(tuple(wants), name)
 
 

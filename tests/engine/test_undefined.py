@@ -19,7 +19,7 @@ MASK = np.array([False, True, False])
 
 
 def test_a_backend_gives_the_output_as_it_is() -> None:
-    with marking(allowed=True):
+    with marking(allowed=False):
         assert undefined_where(Y, MASK, "this") is Y
 
 
@@ -28,8 +28,8 @@ def test_an_output_without_such_elements_is_not_marked() -> None:
         assert undefined_where(Y, ~MASK & MASK, "this") is Y
 
 
-def test_a_judge_gets_a_mask_in_the_shape_of_the_output() -> None:
-    with judging(), marking(allowed=True):
+def test_an_evaluation_with_bounds_gets_a_mask_in_the_shape_of_the_output() -> None:
+    with marking(allowed=True):
         marked = undefined_where(Y, True, "this")
     assert isinstance(marked, PartlyDefined)
     assert marked.undefined.tolist() == [True, True, True]
@@ -50,7 +50,7 @@ def test_masks_are_collected_by_place() -> None:
 
 def test_where_nothing_is_defined_nothing_is_judged() -> None:
     everywhere = np.ones(3, bool)
-    with pytest.raises(NotSupported):
+    with judging(), pytest.raises(NotSupported):
         taken_apart([PartlyDefined(Y, everywhere, "this")], {})
 
 

@@ -31,6 +31,7 @@ from opcheck.engine.ops.pools import COUNTED_WINDOW, DROPPED_WINDOW, ENDS, INDEX
 from opcheck.engine.ops.quantization import LONG_ZERO
 from opcheck.engine.readings import deciding
 from opcheck.engine.rulings import has_nan
+from opcheck.engine.undefined import marking, reshaped
 from opcheck.numbers import Array
 from opcheck.numbers.faulty import seen
 from opcheck.opset import DML
@@ -159,9 +160,10 @@ def renamed(lowered: Lowered, formulas: Mapping[str, Formula]) -> Formula:
             xp.setting(ODD_POWERS_ARE_OPEN, True),
         ):
             if part.fits == "matrices" and inputs[0].ndim > 2:
-                return of_each_matrix(function, inputs, attributes)
+                with marking(allowed=False):
+                    return of_each_matrix(function, inputs, attributes)
             result = function(*tensors, **attributes)
-        return xp.reshape(result, sizes[-1]) if -1 in sizes else result
+        return reshaped(result, tuple(sizes[-1])) if -1 in sizes else result
 
     schema = lowered.schema
     keywords = [*schema.attributes]

@@ -64,8 +64,8 @@ class Text:
 
 SIGNS_OF_ODD_POWERS = Ruling(
     "signs-of-odd-powers",
-    "DirectML's page has the formula of a norm without magnitudes, and does not state if odd powers "
-    "keep the signs.",
+    "DirectML's page has the formula of a norm without magnitudes, and does not state if odd "
+    "powers keep the signs.",
     ("magnitudes", "signs", "signed_root"),
 )
 #: True if the text in force, unlike ONNX's, leaves SIGNS_OF_ODD_POWERS open.

@@ -131,7 +131,7 @@ def bins_of(at: Reals, high: float, bins_per_unit: float, cut: Function) -> Real
     if np.any(above - below > 1):
         leave_open("float32 cannot tell bins apart")
     for place in np.flatnonzero(above != below):
-        ruling = replace(NEAREST_BIN, id=f"{NEAREST_BIN.id}-{place}")
+        ruling = replace(NEAREST_BIN, id=f"{NEAREST_BIN.id}-of-bin-{place}")
         if ruling.reading() == "the_other":
             bins[place] = above[place] + below[place] - bins[place]
     return bins

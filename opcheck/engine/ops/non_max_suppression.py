@@ -286,7 +286,7 @@ def one_of(selections: Sequence[Sequence[int]], place: str) -> Sequence[int]:
         return selections[0]
     ruling = ORDER_OF_EQUAL_SCORES
     readings = ruling.readings[: len(selections)]
-    of_class = replace(ruling, id=f"{ruling.id}-{place}", readings=readings)
+    of_class = replace(ruling, id=f"{ruling.id}-of-class-{place}", readings=readings)
     return selections[readings.index(of_class.reading())]
 
 
@@ -345,9 +345,7 @@ def of_classes(
         (batch, kind, box)
         for batch, of_batch in enumerate(scores)
         for kind, of_class in enumerate(of_batch)
-        for box in one_of(
-            suppression.select(boxes[batch], of_class, limits), f"{batch}-class-{kind}"
-        )
+        for box in one_of(suppression.select(boxes[batch], of_class, limits), f"{batch}-{kind}")
     ]
     return suppression.change(np.array(rows, np.int64).reshape(-1, 3), limits.boxes)
 

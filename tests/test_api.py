@@ -204,6 +204,26 @@ def test_a_ledger_is_a_gate(tmp_path: Path) -> None:
     assert (mended.verdict, mended.failed) == (Verdict.UNEXPECTED_PASS, True)
 
 
+def test_a_listed_case_may_pass_if_that_is_allowed(tmp_path: Path) -> None:
+    ledger = tmp_path / "known.yaml"
+    ledger.write_text(
+        "backend: object:softmax\nknown:\n- verdict: fail\n  cause: overflows\n"
+        "  where:\n  - {op: Softmax, name: node_test_large_number}\n"
+    )
+    cases = opcheck.load(ids=[LARGE])
+    stored = tmp_path / "run.jsonl"
+    allowing = opcheck.run(cases, softmax, known=ledger, allow_unexpected_passes=True, save=stored)
+    (passed,) = allowing
+    assert (passed.verdict, passed.failed) == (Verdict.UNEXPECTED_PASS, False)
+    assert opcheck.status(allowing).code == 0
+    # A stored run goes by what it was told.
+    assert opcheck.status(stored).code == 0
+    assert [record.failed for record in opcheck.read(stored).records] == [False]
+    strict = opcheck.run(cases, softmax, known=ledger)
+    assert [result.failed for result in strict] == [True]
+    assert opcheck.status(strict).code == 1
+
+
 def test_a_damaged_file_reports_all_its_problems(file: Path) -> None:
     file.write_text(CASES.replace("opset: 13", "opsett: 13"))
     with pytest.raises(CaseFileError) as error:

@@ -198,6 +198,56 @@ def test_a_gap_fails_where_support_is_required_or_a_ledger_does_not_list_it(proj
     assert project(*words, "--opcheck-known=mine.yaml", mine_yaml=ledger)[0] == 1
 
 
+#: A ledger whose cases the engine passes, and the words that ask for a run with it.
+OUTDATED = LEDGER.replace("py:backends:Wrong", "numpy")
+WITH_OUTDATED = ("cases", "--opcheck-backend=numpy", "--opcheck-known=mine.yaml")
+ALLOWING = "[pytest]\nopcheck_allow_unexpected_passes = true\n"
+
+
+def test_a_listed_case_may_pass_if_that_is_allowed(project: Any) -> None:
+    assert project(*WITH_OUTDATED, mine_yaml=OUTDATED)[0] == 1
+    allowing = "--opcheck-allow-unexpected-passes"
+    code, found, text = project(*WITH_OUTDATED, allowing, "-rX", mine_yaml=OUTDATED)
+    assert code == 0
+    assert found["Softmax/one_row[numpy]"][0] == "passed"
+    assert "1 xpassed" in text
+    assert "adds a tenth" in text
+    # Another failure stays red.
+    wrong = (*WITH_OUTDATED, "--opcheck-backend=py:backends:Wrong", allowing)
+    code, found, _ = project(*wrong, mine_yaml=OUTDATED)
+    assert code == 1
+    assert found["Softmax/one_row[py:backends:Wrong]"][0] == "Failure"
+
+
+def test_the_fixture_lets_a_listed_case_pass_too(project: Any) -> None:
+    tests = TESTS.partition("def test_pattern")[0]
+    tests = tests.replace('yaml")', 'yaml", known="mine.yaml")')
+    words = ("test_mine.py",)
+    files = {
+        "test_mine_py": tests,
+        "mine_yaml": LEDGER.replace("py:backends:Wrong", "object:softmax"),
+    }
+    assert project(*words, **files)[0] == 1
+    code, _, text = project(*words, "--opcheck-allow-unexpected-passes", **files)
+    assert code == 0
+    assert "1 xpassed" in text
+
+
+def test_the_setting_of_a_project_lets_cases_pass_but_not_in_ci(
+    project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = (*WITH_OUTDATED, "-c", "mine.ini")
+    files = {"mine_yaml": OUTDATED, "mine_ini": ALLOWING}
+    monkeypatch.delenv("CI", raising=False)
+    assert project(*words, **files)[0] == 0
+    monkeypatch.setenv("CI", "1")
+    code, _, text = project(*words, **files)
+    assert code == 1
+    assert "setting opcheck_allow_unexpected_passes" in text
+    # What the command line states is meant.
+    assert project(*words, "--opcheck-allow-unexpected-passes", **files)[0] == 0
+
+
 @pytest.mark.parametrize("words", [[], ["-n1"]])
 def test_who_supports_no_case_at_all_is_not_green(project: Any, words: list[str]) -> None:
     asked = "--opcheck-backend=numpy", "--opcheck-backend=py:backends:Lacking"

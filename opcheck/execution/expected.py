@@ -284,13 +284,9 @@ def _with_ranks(case: Case, task: Task, twin: Question | None, answers: Sequence
         types[spec.name].add(spec.dtype)
     for answer in answers:
         for output, value in zip(task.outputs, answer, strict=True):
-            assert not isinstance(value, Drawn), "numbers are drawn in plain arithmetic here"
-            if isinstance(value, Expected):
-                ranks[output.name].add(np.ndim(value.values))
-                types[output.name].add(value.dtype)
-            else:
-                ranks[output.name].add(np.ndim(value))
-                types[output.name].add(dtypes.of(value))
+            rank, dtype = _rank_and_dtype(value)
+            ranks[output.name].add(rank)
+            types[output.name].add(dtype)
     inferred: dict[str, int] = {}
     if twin or not ranks or not operator_of(case.op):
         inferred = _inferred_ranks(task)
@@ -306,6 +302,14 @@ def _with_ranks(case: Case, task: Task, twin: Question | None, answers: Sequence
         dtype = output.dtype or _only(types[output.name], None)
         outputs.append(replace(output, rank=inferred.get(output.name, rank), dtype=dtype))
     return replace(task, outputs=tuple(outputs))
+
+
+def _rank_and_dtype(output: Array | Expected | Drawn) -> tuple[int, dtypes.DType | None]:
+    """Return the rank and dtype of an output that the engine computed; it must not be drawn."""
+    assert not isinstance(output, Drawn), "for ranks, numbers are drawn in plain arithmetic"
+    if isinstance(output, Expected):
+        return np.ndim(output.values), output.dtype
+    return np.ndim(output), dtypes.of(output)
 
 
 def _inferred_ranks(task: Task) -> dict[str, int]:

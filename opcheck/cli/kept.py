@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from opcheck.cli.console import note
 from opcheck.errors import UsageError
+from opcheck.machine import in_ci
 from opcheck.report.plain_text import one_line
 
 if TYPE_CHECKING:
@@ -33,11 +34,6 @@ _SUFFIX = ".jsonl.gz"
 _FAILURES = "failures.json"
 #: How the time of a run is its name: in UTC, so that clocks that are put back change no order.
 _TIME = "%Y%m%d-%H%M%S-%f"
-
-
-def in_ci() -> bool:
-    """Return True where the environment variable CI is set, and not to `0` or `false`."""
-    return os.environ.get("CI", "").lower() not in ("", "0", "false")
 
 
 def keep(run: "Run") -> None:

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 import numpy as np
 import onnx
@@ -394,3 +395,32 @@ def test_what_is_no_network_is_told(run, network, tmp_path, words, wording):
     found = run(*(network if word == "NET" else word for word in words), code=2)
     assert found.stderr == wording
     assert "Traceback" not in found.stderr
+
+
+NESTED = """<ir_version: 10, opset_import: ["" : 21]>
+net (float[4] x) => (float[4] y) <int64 m = {900}, bool c = {1}> {
+  y = Loop (m, c, x) <body = b (int64 i, bool d, float[4] v) => (bool d, float[4] w) {
+    w = Loop (m, c, v) <body = f (int64 j, bool e, float[4] u) => (bool e, float[4] u) {}>
+  }>
+}"""
+LONG_SCAN = """<ir_version: 10, opset_import: ["" : 21]>
+net (float[4] x) => (float[4] y) <int64[2] s = {200000, 4}> {
+  rows = Expand (x, s)
+  y = Scan <num_scan_inputs = 1, body = b (float[4] v, float[4] u) => (float[4] w) {
+    w = Add (v, u)
+  }> (x, rows)
+}"""
+
+
+@pytest.mark.parametrize("text", [NESTED, LONG_SCAN], ids=["nested", "scan"])
+def test_loops_of_too_many_iterations_are_unsupported_before_a_backend_hangs(
+    run, tmp_path, wording, text
+):
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "net.onnx")
+    before = time.process_time()
+    found = run("run", "net.onnx", "-b", "onnxruntime", "--report", "json=run.jsonl")
+    assert time.process_time() - before < 60
+    assert found.exit_code == 5
+    [result] = map(json.loads, (tmp_path / "run.jsonl").read_text().splitlines()[1:-1])
+    assert (result["verdict"], result["beyond"]) == ("unsupported", True)
+    assert result["reason"] == wording

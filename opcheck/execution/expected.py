@@ -284,9 +284,9 @@ def _with_ranks(case: Case, task: Task, twin: Question | None, answers: Sequence
         types[spec.name].add(spec.dtype)
     for answer in answers:
         for output, value in zip(task.outputs, answer, strict=True):
-            rank, dtype = _rank_and_dtype(value)
-            ranks[output.name].add(rank)
-            types[output.name].add(dtype)
+            rank_of_value, dtype_of_value = _rank_and_dtype(value)
+            ranks[output.name].add(rank_of_value)
+            types[output.name].add(dtype_of_value)
     inferred: dict[str, int] = {}
     if twin or not ranks or not operator_of(case.op):
         inferred = _inferred_ranks(task)

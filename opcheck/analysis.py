@@ -442,6 +442,7 @@ class ChangeKind(StrEnum):
     ANSWERS = "answering otherwise where several answers are right"
     DECLINES = "unsupported now, and not right before"
     CHANGED = "another case now, not compared"
+    DROPPED = "no longer asked by this release"
     APPEARED = "new, and not failing"
 
 
@@ -494,7 +495,11 @@ class Difference:
 
 
 def compare(old: Run, new: Run) -> Difference:
-    """Compare two runs; known defects that were applied in one of them only count in neither."""
+    """Compare two runs; known defects that were applied in one of them only count in neither.
+
+    Another release of opcheck may ask others of its own cases by the same command: what the new run
+    lacks of them is no regression.
+    """
     has_other_ledgers = _ledgers(old.header) != _ledgers(new.header)
     before = _by_case(old, without_known=has_other_ledgers)
     after = _by_case(new, without_known=has_other_ledgers)
@@ -513,6 +518,8 @@ def compare(old: Run, new: Run) -> Difference:
         was = before.get(pair)
         now = after.get(pair)
         kind = _kind(was, now, _is_red(was, old_red), _is_red(now, new_red))
+        if kind is ChangeKind.VANISHED and was and _is_dropped(was, old.header, new.header):
+            kind = ChangeKind.DROPPED
         if kind and pair not in left_out:
             changes.append(Change(kind, was, now))
     order = [*ChangeKind]
@@ -522,14 +529,24 @@ def compare(old: Run, new: Run) -> Difference:
         for pair, was in before.items()
         if pair in after and was.digest == after[pair].digest
     ]
-    same = Counter(now.verdict for was, now in of_same_case if was.verdict is now.verdict)
     return Difference(
         changes=tuple(changes),
         compared=len(of_same_case),
         left_out=tuple(left_out.values()),
         failing=sum(is_red(was, old_red) and is_red(now, new_red) for was, now in of_same_case),
-        unjudged={verdict: same[verdict] for verdict in UNJUDGED if same[verdict]},
+        unjudged=_unjudged_in_both(of_same_case),
     )
+
+
+def _is_dropped(was: Record, old: Header, new: Header) -> bool:
+    """Return True for a shipped case of OLD that the release of NEW, another one, may not ask."""
+    return was.source.shipped and old.environment.opcheck != new.environment.opcheck
+
+
+def _unjudged_in_both(pairs: Iterable[tuple[Record, Record]]) -> dict[Verdict, int]:
+    """Return how many pairs of results have the same verdict of those that judge nothing."""
+    same = Counter(now.verdict for was, now in pairs if was.verdict is now.verdict)
+    return {verdict: same[verdict] for verdict in UNJUDGED if same[verdict]}
 
 
 def same_backends(old: Header, new: Header) -> dict[str, str]:

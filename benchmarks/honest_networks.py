@@ -335,6 +335,7 @@ def main() -> int:
         "|---" * 5 + "|",
         sep="\n",
     )
+    asked.folder.mkdir(parents=True, exist_ok=True)
     for name in asked.k:
         path = asked.folder / f"{name}.onnx"
         path.write_bytes(NETWORKS[name]().SerializeToString())

@@ -442,6 +442,7 @@ class ChangeKind(StrEnum):
     ANSWERS = "answering otherwise where several answers are right"
     DECLINES = "unsupported now, and not right before"
     CHANGED = "another case now, not compared"
+    DROPPED = "no longer asked by this release"
     APPEARED = "new, and not failing"
 
 
@@ -494,7 +495,11 @@ class Difference:
 
 
 def compare(old: Run, new: Run) -> Difference:
-    """Compare two runs; known defects that were applied in one of them only count in neither."""
+    """Compare two runs; known defects that were applied in one of them only count in neither.
+
+    Another release of opcheck may ask others of its own cases by the same command: what the new run
+    lacks of them is no regression.
+    """
     has_other_ledgers = _ledgers(old.header) != _ledgers(new.header)
     before = _by_case(old, without_known=has_other_ledgers)
     after = _by_case(new, without_known=has_other_ledgers)
@@ -508,11 +513,14 @@ def compare(old: Run, new: Run) -> Difference:
     }
     old_red = reds_of(old.header)
     new_red = reds_of(new.header)
+    of_other_releases = old.header.environment.opcheck != new.header.environment.opcheck
     changes: list[Change] = []
     for pair in {**before, **after}:
         was = before.get(pair)
         now = after.get(pair)
         kind = _kind(was, now, _is_red(was, old_red), _is_red(now, new_red))
+        if kind is ChangeKind.VANISHED and of_other_releases and was and was.source.shipped:
+            kind = ChangeKind.DROPPED
         if kind and pair not in left_out:
             changes.append(Change(kind, was, now))
     order = [*ChangeKind]

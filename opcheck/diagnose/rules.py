@@ -239,8 +239,8 @@ def _of_dtype(dtype: DType) -> Iterator[tuple[str, int]]:
 def _of_tensor(spec: TensorSpec) -> Iterator[str]:
     """Yield facts about one input, in words that follow its name.
 
-    Whether it is a constant or fed, axes of length 0 and 1, and NaN and infinities among the
-    numbers that the case states; what is drawn has none but those put in.
+    Whether it is a constant or fed, axes of length 0 and 1, and NaN and infinities of either sign
+    among the numbers that the case states; what is drawn has none but those put in.
     """
     yield "is a constant" if spec.initializer else "is fed"
     for length in (0, 1):
@@ -249,25 +249,35 @@ def _of_tensor(spec: TensorSpec) -> Iterator[str]:
     for axis, length in enumerate(spec.shape):
         if length == 0:
             yield f"has length 0 along axis {axis}"
+    yield from _of_special_values(spec)
+
+
+def _of_special_values(spec: TensorSpec) -> Iterator[str]:
+    """Yield which of NaN and infinities an input has, in words that follow its name.
+
+    Only numbers that the case states count.
+    """
     if spec.dtype.kind == "string":
         return
     values = np.array([put.value for put in spec.put], np.complex128)
     if isinstance(spec.content, Given) and spec.dtype.kind in ("float", "complex"):
         values = np.append(values, spec.content.values.astype(np.complex128))
-    if np.isnan(values).any():
-        yield "has a NaN"
-    if np.isinf(values).any():
-        yield "has an infinity"
+    facts = {"has a NaN": np.isnan(values), "has an infinity": np.isinf(values)}
+    if spec.dtype.kind == "float":
+        facts |= {"has +inf": np.isposinf(values.real), "has -inf": np.isneginf(values.real)}
+    yield from (fact for fact, holds in facts.items() if holds.any())
 
 
 def _of_integers(spec: TensorSpec) -> Iterator[tuple[str, int]]:
     """Yield facts about an input of integers, or of indices in another type, with their ranks.
 
-    They are words that follow the input's name: values below 0, large ones, unequal ones.
+    They are words that follow the input's name: values below 0, 0, large ones, unequal ones.
     """
     values = _integers(spec)
     if any(value < 0 for value in values):
         yield "has a negative value", PLAIN
+    if 0 in values:
+        yield "has a 0", VALUE
     for bits in _BITS:
         if any(abs(value) > 1 << bits for value in values):
             yield f"has a value beyond 2^{bits}", PLAIN
@@ -615,13 +625,22 @@ def rule(
     best = _weightiest(candidates, own)
     if best is None or _holds(best, failing).bit_count() < FEWEST:
         return None
-    holds = _holds(best, alike | others)
+    return condition_of(best, alike, others, asked)
+
+
+def condition_of(terms: Terms, alike: int, others: int, asked: int) -> Condition:
+    """Return the condition that all of some terms hold, which no case of `others` meets.
+
+    Cases are bits; those that are `alike` fail in one way, and those `asked` besides the run are
+    not counted.
+    """
+    holds = _holds(terms, alike | others)
     here = (holds & alike).bit_count()
     elsewhere = (alike & ~holds).bit_count()
     counts = (here, here, elsewhere, elsewhere + (others & ~asked).bit_count())
-    every = _holds(best, ~0)
-    rank = max((feature.rank for feature in best), default=PLAIN)
-    text = " and ".join(feature.text for feature in best)
+    every = _holds(terms, ~0)
+    rank = max((feature.rank for feature in terms), default=PLAIN)
+    text = " and ".join(feature.text for feature in terms)
     return Condition(text, holds, counts, every, rank)
 
 

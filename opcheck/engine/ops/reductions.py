@@ -497,6 +497,31 @@ AXES_MUTANTS = {
 }
 
 
+def log_sum_exp_of_shifted_by(
+    infinities: Sequence[float], x: Array, *, axis: Axes, keepdims: bool
+) -> Array:
+    """Mutant: the largest number is subtracted also where it is one of these infinities."""
+    top = xp.max(x, axis=axis, keepdims=True)
+    is_subtracted = xp.isfinite(top)
+    for infinity in infinities:
+        is_subtracted = is_subtracted | (top == infinity)
+    shift = xp.where(is_subtracted, top, xp.zeros_like(top))
+    logarithm = xp.log(xp.sum(xp.exp(x - shift), axis=axis, keepdims=keepdims))
+    return log_sum_exp_as_read(x, logarithm + xp.reshape(top, logarithm.shape))
+
+
+SHIFT_MUTANTS = {
+    "shift_by_minus_infinity": (
+        "the largest number was subtracted also where it is -inf, which gives NaN",
+        partial(log_sum_exp_of_shifted_by, (-inf,)),
+    ),
+    "shift_by_infinities": (
+        "the largest number was subtracted also where it is infinite, which gives NaN",
+        partial(log_sum_exp_of_shifted_by, (-inf, inf)),
+    ),
+}
+
+
 def declare(name: str, reductions: tuple[Reduction, ...]) -> None:
     """Declare an operator with its formulas and mutants, in the engine's table of operators.
 
@@ -511,6 +536,8 @@ def declare(name: str, reductions: tuple[Reduction, ...]) -> None:
     )
     op.formula_and_alternatives(partial(each_version, name), *reductions)
     op.mutant_table(AXES_MUTANTS, build=partial(along_other_axes, name, reductions[0]))
+    if name == "ReduceLogSumExp":
+        op.mutant_table(SHIFT_MUTANTS, build=partial(each_version, name), is_asked=False)
 
 
 for _name, _reductions in REDUCTIONS.items():

@@ -27,12 +27,17 @@ NOT_KNOWN = {
     ("Mod", "signs_of_multiples_rounded_down"): "its tolerance asks for the signs of zeros",
     ("Attention", "two_types"): "one row of the matrix has one type",
     ("LabelEncoder", "other_bits_of_nan"): "NaN is one number to the engine",
+    ("DepthToSpace", "every_type#empty"): "without an element no order is wrong",
+    ("SpaceToDepth", "every_type#empty"): "without an element no order is wrong",
+    ("ReduceLogSum", "long_logarithms"): "16-bit sums have no bound; those of float32 have one",
+    ("ReduceLogSumExp", "long_logarithms"): "16-bit sums have no bound; those of float32 have one",
 }
 
 
-def name_of(case: Case) -> str:
-    """Return the name of a case without its label and its place in a matrix."""
-    return case.id.partition("/")[2].partition("@")[0].partition("#")[0]
+def names_of(case: Case) -> tuple[tuple[str, str], ...]:
+    """Return the operator with the name of a case, and with its name and label."""
+    label = f"{case.name}#{case.row}"
+    return (case.op.name, case.name), (case.op.name, label)
 
 
 def is_asked(case: Case) -> bool:
@@ -48,7 +53,7 @@ def is_asked(case: Case) -> bool:
 def stated_alone(cases: Iterator[Case]) -> Iterator[str]:
     """Yield the cases of the rule `should` of which the engine takes everything for stated."""
     for case in cases:
-        if (case.op.name, name_of(case)) in NOT_KNOWN:
+        if any(name in NOT_KNOWN for name in names_of(case)):
             continue
         question = expected.question(case)
         node = expected.node_of(question.task, question.inputs)

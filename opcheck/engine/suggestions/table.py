@@ -19,25 +19,28 @@ _DML_POOLS = (
 _CASTS = ("Cast", "CastLike")
 
 _WITH_SUBNORMALS = (
-    "Abs ArgMax ArgMin Asin Asinh Atan Atanh AveragePool Cast CastLike Ceil CenterCropPad Clip "
-    "Compress Concat ConcatFromSequence Constant ConstantOfShape Conv ConvTranspose CumProd CumSum "
-    "DML_ACTIVATION_ELU DML_ACTIVATION_HARDMAX DML_ACTIVATION_HARDMAX1 DML_ACTIVATION_RELU "
-    "DML_ACTIVATION_SOFTMAX DML_ACTIVATION_SOFTMAX1 DML_CONVOLUTION DML_ELEMENT_WISE_ASIN "
-    "DML_ELEMENT_WISE_ASINH DML_ELEMENT_WISE_ATAN DML_ELEMENT_WISE_ATANH DML_ELEMENT_WISE_CLIP "
-    "DML_ELEMENT_WISE_CONSTANT_POW DML_ELEMENT_WISE_DIVIDE DML_ELEMENT_WISE_ERF "
-    "DML_ELEMENT_WISE_EXP DML_ELEMENT_WISE_IF DML_ELEMENT_WISE_LOG DML_ELEMENT_WISE_MAX "
-    "DML_ELEMENT_WISE_MEAN DML_ELEMENT_WISE_MIN DML_ELEMENT_WISE_MODULUS_FLOOR "
-    "DML_ELEMENT_WISE_MODULUS_TRUNCATE DML_ELEMENT_WISE_MULTIPLY DML_ELEMENT_WISE_POW "
-    "DML_ELEMENT_WISE_RECIP DML_ELEMENT_WISE_SIGN DML_ELEMENT_WISE_SIN DML_ELEMENT_WISE_SINH "
-    "DML_ELEMENT_WISE_TAN DML_ELEMENT_WISE_TANH DML_ELEMENT_WISE_THRESHOLD DML_GATHER DML_GEMM "
-    "DML_REDUCE DepthToSpace Det Div Dropout Einsum Equal Erf Exp Expand Flatten Floor Gather "
-    "GatherElements GatherND Gemm GlobalMaxPool Greater GreaterOrEqual HardSwish Hardmax Identity "
-    "Less LessOrEqual LinearClassifier LinearRegressor Log LpPool MatMul Max MaxPool Mean Min Mish "
-    "Mul Neg NonZero OneHot Pad Pow Range ReduceMax ReduceMin Relu Reshape Resize ReverseSequence "
-    "Scatter ScatterElements ScatterND SequenceAt SequenceConstruct SequenceErase SequenceInsert "
-    "Sign Sin Sinh Slice Softmax Softsign SpaceToDepth Split SplitToSequence Sqrt Squeeze Sub Sum "
-    "SwiGLU Swish Tan Tanh TensorScatter Tile Transpose TreeEnsemble TreeEnsembleClassifier "
-    "TreeEnsembleRegressor Trilu Unique Unsqueeze Upsample Where"
+    "Abs Add ArgMax ArgMin Asin Asinh Atan Atanh AveragePool Cast CastLike Ceil CenterCropPad "
+    "Clip Compress Concat ConcatFromSequence Constant ConstantOfShape Conv ConvTranspose "
+    "CumProd CumSum DML_ACTIVATION_ELU DML_ACTIVATION_HARDMAX DML_ACTIVATION_HARDMAX1 "
+    "DML_ACTIVATION_RELU DML_ACTIVATION_SOFTMAX DML_ACTIVATION_SOFTMAX1 DML_CONVOLUTION "
+    "DML_ELEMENT_WISE_ASIN DML_ELEMENT_WISE_ASINH DML_ELEMENT_WISE_ATAN DML_ELEMENT_WISE_ATANH "
+    "DML_ELEMENT_WISE_CLIP DML_ELEMENT_WISE_CONSTANT_POW DML_ELEMENT_WISE_DIVIDE "
+    "DML_ELEMENT_WISE_ERF DML_ELEMENT_WISE_EXP DML_ELEMENT_WISE_IF DML_ELEMENT_WISE_LOG "
+    "DML_ELEMENT_WISE_MAX DML_ELEMENT_WISE_MEAN DML_ELEMENT_WISE_MIN "
+    "DML_ELEMENT_WISE_MODULUS_FLOOR DML_ELEMENT_WISE_MODULUS_TRUNCATE DML_ELEMENT_WISE_MULTIPLY "
+    "DML_ELEMENT_WISE_POW DML_ELEMENT_WISE_RECIP DML_ELEMENT_WISE_SIGN DML_ELEMENT_WISE_SIN "
+    "DML_ELEMENT_WISE_SINH DML_ELEMENT_WISE_TAN DML_ELEMENT_WISE_TANH "
+    "DML_ELEMENT_WISE_THRESHOLD DML_GATHER DML_GEMM DML_REDUCE DepthToSpace Det Div Dropout "
+    "Einsum Elu Equal Erf Exp Expand Flatten Floor Gather GatherElements GatherND Gemm "
+    "GlobalAveragePool GlobalLpPool GlobalMaxPool Greater GreaterOrEqual HardSwish Hardmax "
+    "Identity LeakyRelu Less LessOrEqual LinearClassifier LinearRegressor Log LpPool MatMul Max "
+    "MaxPool Mean MeanVarianceNormalization Min Mish Mul Neg NonZero OneHot PRelu Pad Pow Range "
+    "Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceMax ReduceMean ReduceMin ReduceProd "
+    "ReduceSum ReduceSumSquare Relu Reshape Resize ReverseSequence Scatter ScatterElements "
+    "ScatterND Selu SequenceAt SequenceConstruct SequenceErase SequenceInsert Shrink Sign Sin "
+    "Sinh Slice Softmax Softsign SpaceToDepth Split SplitToSequence Sqrt Squeeze Sub Sum SwiGLU "
+    "Swish Tan Tanh TensorScatter ThresholdedRelu Tile Transpose TreeEnsemble "
+    "TreeEnsembleClassifier TreeEnsembleRegressor Trilu Unique Unsqueeze Upsample Where"
 ).split()
 
 SUGGESTIONS = (
@@ -259,7 +262,7 @@ SUGGESTIONS = (
     ),
     Suggestion(
         "one-class-or-none",
-        "The text does not mention a scalar index, nor a depth of 0 or with a fraction.",
+        "The text does not mention a scalar index, a depth of 0, nor fractions.",
         ("OneHot",),
         of_nodes.of_classes,
         whole=True,

@@ -123,10 +123,10 @@ def of_texts(subject: Subject) -> Masks | None:
 
 
 def of_classes(subject: Subject) -> Masks | None:
-    """Cover a single index, no classes at all, and a depth that is not whole."""
-    depth = subject.input(1)
-    is_odd = depth is not None and (not real(depth).any() or (real(depth) % 1 != 0).any())
-    return _covered(subject, is_odd or _first(subject).ndim == 0)
+    """Cover a single index, no classes at all, and indices and a depth that are not whole."""
+    indices, depth = map(real, subject.node.given[:2])
+    has_fraction = (indices % 1 != 0).any() or (depth % 1 != 0).any()
+    return _covered(subject, indices.ndim == 0 or not depth.any() or has_fraction)
 
 
 def of_slices(subject: Subject) -> Masks | None:

@@ -49,6 +49,7 @@ from opcheck.suite.select import HUGE
 _PACKAGES = ("ml_dtypes", "mpmath", "numpy", "onnx")
 AnswerKind: TypeAlias = Literal["must", "should", "open", "rejected"]
 #: Why there is no test of a node whose elements may be returned in another order.
+_UNDEFINED = "some of its elements may be anything, and a stored tensor states each"
 _ANY_ORDER = "its outputs may come in any order, and a stored tensor has one"
 #: How often rtol and atol are widened by 1 % until ONNX's runner, which rounds, accepts the ends.
 _MAX_STEPS = 40
@@ -492,14 +493,17 @@ def _as_alternative(test: Test, case: Case, name: str) -> Test:
 def _readings(question: Question) -> tuple[Reading[Outputs], ...]:
     """Return the engine's answers, one for each way to read what the text leaves open.
 
-    Empty if the engine has no answer or refuses the node. Raises MemoryError if the answers do not
-    fit into memory.
+    Empty if the engine has no answer or refuses the node. Raises Unsupported if no text defines
+    some elements, MemoryError if the answers do not fit into memory.
     """
     try:
         with operators.judging():
-            return engine_evaluate.each_answer(expected.node_of(question.task, question.inputs))
+            found = engine_evaluate.each_answer(expected.node_of(question.task, question.inputs))
     except (NotSupported, InvalidNode):
         return ()  # what follows reports it
+    if any(reading.undefined for reading in found):
+        raise expected.Unsupported(_UNDEFINED)
+    return found
 
 
 def _of_readings(

@@ -12,8 +12,8 @@ from opcheck.analysis import is_failure, reds
 from opcheck.diagnose import asking
 from opcheck.diagnose.allowance import NoTimeLeft
 from opcheck.diagnose.asking import AskedAgain, Inquiry
+from opcheck.diagnose.facts import CaseFacts
 from opcheck.diagnose.flips import flips
-from opcheck.diagnose.rules import CaseFacts
 from opcheck.diagnose.transplants import transplanted
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Node

@@ -45,9 +45,9 @@ def correctly_rounded(node: Node) -> tuple[tuple[Array, ...], Method]:
     """Return the outputs rounded once to their own types, and how they came about.
 
     Raises InvalidNode for a node that is forbidden; NotSupported for one that is not implemented,
-    for outputs drawn at random and for elements that no text defines; MemoryError and WrongOperator as a formula does; Unrounded
-    where all DIGITS do not tell what an element rounds to, precise numbers contradict bounded ones,
-    or an integer may be any number.
+    for outputs drawn at random and for elements that no text defines; MemoryError and WrongOperator
+    as a formula does; Unrounded where all DIGITS do not tell what an element rounds to, precise
+    numbers contradict bounded ones, or an integer may be any number.
     """
     rounded: dict[int, Array] = {}
     method: Method = "exact"

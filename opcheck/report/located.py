@@ -122,7 +122,8 @@ def _remarks(located: Located) -> Iterator[str]:
     reasons: Counter[tuple[str, str]] = Counter()
     for result in results:
         if result.verdict is Verdict.WARN and result.comparisons:
-            reasons[result.case.op.name, result.comparisons[0].remark] += 1
+            remark = result.comparisons[0].remark or result.reason
+            reasons[result.case.op.name, remark] += 1
     for result in results:
         if result.beyond:
             reasons[result.case.op.name, result.reason] += 1

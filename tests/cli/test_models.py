@@ -337,10 +337,10 @@ def test_one_model_on_one_data_set_is_located(run, tmp_path, wording):
 
 def test_the_script_takes_names_for_data_and_prints_any_answer(run, tmp_path, wording):
     head = '<ir_version: 8, opset_import: ["": 17]> net (float[1, 3] x) => (float[1, 3] y) '
-    proto = onnx.parser.parse_model(head + "{ p = Exp (x) n = Neg (p) y = Log (n) }")
+    proto = onnx.parser.parse_model(head + "{ p = Exp (x) n = Neg (p) y = Sqrt (n) }")
     proto.graph.node[2].name = '"""\nprint("INJECTED")\n"""@kind@'
     onnx.save(proto, tmp_path / "net.onnx")
-    (tmp_path / "bad.py").write_text(BAD.replace('node.name == "gate"', 'node.op_type == "Log"'))
+    (tmp_path / "bad.py").write_text(BAD.replace('node.name == "gate"', 'node.op_type == "Sqrt"'))
     run("locate", "net.onnx", "-b", "py:bad:Backend", "-o", "out", code=1)
     (script,) = (tmp_path / "out").glob("*/show.py")
     issue = script.with_name("issue.md").read_text()

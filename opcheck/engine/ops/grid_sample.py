@@ -616,9 +616,8 @@ def grid_sample(
         for number, length in enumerate(sampler.lengths(X.shape[2:]))
     ]
     Y = xp.reshape(values_at(X, axes, sampling), shape)
-    marked: Array = undefined_where(
-        Y, are_none.any(axis=-1)[:, np.newaxis], "locations that are no numbers"
-    )
+    is_none = np.expand_dims(are_none.any(axis=-1), 1)
+    marked: Array = undefined_where(Y, is_none, "locations that are no numbers")
     return marked
 
 

@@ -30,6 +30,7 @@ from opcheck.compare.verdict import Admitted, Answer, Refusal, judge_among, unst
 from opcheck.diagnose.evidence import Evidence
 from opcheck.engine import Node, operator_of
 from opcheck.execution import expected, huge
+from opcheck.execution.severity import eased_if_suggested
 from opcheck.execution.workers import Questions
 from opcheck.graph import WholeModel
 from opcheck.graph.test_data import output_declarations
@@ -408,6 +409,9 @@ class CaseEvaluation:
             like=self.like,
             declared=backend.accumulate,
             twin=answer.twin,
+        )
+        judgement = eased_if_suggested(
+            case, judgement, answer.outcome, expectation.admitted, self.node
         )
         is_poorer = any(output.problem == "precision" for output in judgement.comparisons)
         if self.is_computed_model and judgement.verdict is Verdict.BAD_CASE and is_poorer:

@@ -518,10 +518,8 @@ def compare(old: Run, new: Run) -> Difference:
         was = before.get(pair)
         now = after.get(pair)
         kind = _kind(was, now, _is_red(was, old_red), _is_red(now, new_red))
-        if kind is ChangeKind.VANISHED and was and _is_dropped(was, old.header, new.header):
-            kind = ChangeKind.DROPPED
         if kind and pair not in left_out:
-            changes.append(Change(kind, was, now))
+            changes.append(_without_dropped(Change(kind, was, now), old.header, new.header))
     order = [*ChangeKind]
     changes.sort(key=lambda change: order.index(change.kind))
     of_same_case = [
@@ -538,9 +536,16 @@ def compare(old: Run, new: Run) -> Difference:
     )
 
 
-def _is_dropped(was: Record, old: Header, new: Header) -> bool:
-    """Return True for a shipped case of OLD that the release of NEW, another one, may not ask."""
-    return was.source.shipped and old.environment.opcheck != new.environment.opcheck
+def _without_dropped(change: Change, old: Header, new: Header) -> Change:
+    """Return the change, of kind DROPPED if a shipped case is missing in a run by another release.
+
+    Releases may ask other cases of their own suites by one command.
+    """
+    was = change.old
+    of_other_releases = old.environment.opcheck != new.environment.opcheck
+    if change.kind is ChangeKind.VANISHED and was and was.source.shipped and of_other_releases:
+        return change._replace(kind=ChangeKind.DROPPED)
+    return change
 
 
 def _unjudged_in_both(pairs: Iterable[tuple[Record, Record]]) -> dict[Verdict, int]:

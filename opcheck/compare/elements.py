@@ -181,6 +181,8 @@ class Want:
             or as its "rows"; None if their order is given.
         others: The same output under other readings of what the text leaves open for each element,
             each after its name. An element may follow any of them.
+        undefined: A mask of the elements that may be anything, in the shape of `values`; None for
+            no element.
     """
 
     name: str
@@ -201,6 +203,7 @@ class Want:
     floor: float = 0.0
     any_order: int | Literal["rows"] | None = None
     others: tuple[tuple[str, "Want"], ...] = ()
+    undefined: Mask | None = None
 
     @property
     def expected(self) -> Expected:

@@ -17,16 +17,9 @@ from itertools import combinations
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
+from opcheck.diagnose.facts import LIMIT, CaseFacts, Feature
 from opcheck.diagnose.flips import Flip, flips
-from opcheck.diagnose.rules import (
-    LIMIT,
-    CaseFacts,
-    Condition,
-    Feature,
-    Terms,
-    contenders,
-    count_questions,
-)
+from opcheck.diagnose.rules import Condition, Terms, contenders, count_questions
 from opcheck.diagnose.transplants import transplanted
 from opcheck.model import LOSSES, Case, Failure, Given, LiveResult, TensorSpec
 

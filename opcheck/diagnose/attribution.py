@@ -19,16 +19,12 @@ from opcheck.analysis import RAISED, UNJUDGED, WAYS
 from opcheck.diagnose import asking
 from opcheck.diagnose.allowance import BEFORE_ASKING, NoTimeLeft
 from opcheck.diagnose.asking import Ask, Candidate, Inquiry
+from opcheck.diagnose.facts import LIMIT, LIMITS, PLAIN, CaseFacts, Feature, invalid
 from opcheck.diagnose.rules import (
     FEWEST,
-    LIMIT,
-    PLAIN,
-    CaseFacts,
     Condition,
-    Feature,
     Terms,
     condition_of,
-    invalid,
     necessary,
     others_and_rank,
     rule,
@@ -591,14 +587,33 @@ class _OperatorFailures:
         exact = self._condition(left, self._others(left, group), group)
         if exact is None or len(self._under(exact, left)) < len(left):
             condition = self._property_of_all(left, group)
-        elif exact.rank < LIMIT and 2 * sum(map(bool, fitting)) < len(left):
-            # A limit that only leaves some passes out says less than their number.
-            simple = self._property_of_all(left, group) if exact.is_limited else None
-            condition = simple or exact
+        elif exact.rank == LIMIT:
+            condition = self._simpler(exact, left, group)
+        elif 2 * sum(map(bool, fitting)) < len(left):
+            condition = self._simpler(exact, left, group) or exact
         else:
             return
         if condition:
             self._choose(self._of_property(condition, left, group, of_all), left)
+
+    def _simpler(
+        self,
+        exact: Condition,
+        left: Sequence[DiagnosedResult],
+        group: Sequence[DiagnosedResult],
+    ) -> Condition | None:
+        """Return a property of all failures left of a group that is simpler than a condition.
+
+        A limit that only leaves some passes out says less than their number. None for a condition
+        without a limit, without a property, and for a limit alone that a failing case lost when it
+        was cured.
+        """
+        failing = self.facts.bits(result.subject for result in left)
+        cured = {feature.text for feature in self.inquiry.confirmed(failing)}
+        has_limit = any(term.endswith(LIMITS) for term in exact.terms)
+        if not has_limit or exact.text in cured:
+            return None
+        return self._property_of_all(left, group)
 
     def _of_property(
         self,
@@ -610,12 +625,14 @@ class _OperatorFailures:
         """Return the diagnosis of a property of all failures left of a group.
 
         It has the first of the mutants that fit all of them, whose names are `of_all`, unless
-        their values show little.
+        their values show little, or several fit fewer than three questions.
         """
         fitting = self.fitting[left[0].case.id]
         # That the input came out says more than which step would have made it something else.
         names = [name for name in (_INPUT, *fitting) if name in of_all - _SHOW_LITTLE]
-        telling = next(iter(names), None)
+        # Of several mistakes, few questions do not tell which it is.
+        is_telling = len(names) == 1 or len(self._questions_of(left)) >= FEWEST
+        telling = next(iter(names), None) if is_telling else None
         if telling:
             text = f"{as_diagnosis(fitting[telling]).text},{_where(condition)}"
         else:
@@ -707,8 +724,13 @@ class _OperatorFailures:
             mutant = self.fitting[results[0].case.id][name]
             if self._shows_too_little(mutant, results, without_cause):
                 continue
+            # No condition rests on fewer questions: then one contradiction is enough.
+            enough = None if len(self._questions_of(results)) >= FEWEST else 1
             try:
-                contradicting = self._against(mutant, of_legal=of_legal)
+                with self.suspects.allowance.up_to(BEFORE_ASKING):
+                    contradicting = self._against(mutant, of_legal=of_legal, enough=enough)
+                if contradicting and enough:
+                    continue
                 condition = self._condition_of_mutant(results, contradicting)
                 if condition and _is_about_attribute_of(mutant, condition):
                     alike = self._fitting_all(results, mutant)
@@ -718,16 +740,18 @@ class _OperatorFailures:
                 return
             self._choose_under_condition(mutant, condition, results, contradicting, group)
 
-    def _against(self, mutant: Mutant, *, of_legal: bool) -> list[Case]:
+    def _against(self, mutant: Mutant, *, of_legal: bool, enough: int | None = None) -> list[Case]:
         """Return the passes of all kernels that contradict a mutant; raises NoTimeLeft.
 
-        With `of_legal`, refusals of invalid models do not count.
+        With `of_legal`, refusals of invalid models do not count. The search in a kernel ends at so
+        many passes as are `enough`.
         """
-        return [
-            case
-            for cell in self.cells
-            for case in self.suspects.against(mutant, cell, of_legal=of_legal)
-        ]
+        against: list[Case] = []
+        for cell in self.cells:
+            if enough is not None and len(against) >= enough:
+                break
+            against += self.suspects.against(mutant, cell, enough, of_legal=of_legal)
+        return against
 
     def _fitting_all(self, results: Sequence[DiagnosedResult], but: Mutant) -> Iterator[Mutant]:
         """Yield the mutants that fit all of the results, `but` one; the results are not empty."""
@@ -1053,6 +1077,8 @@ class _OperatorFailures:
         explained = self._under(condition, left)
         if not self._is_typical(explained, left, others, group):
             return None
+        if len(explained) == len(left):
+            condition = self._simpler(condition, left, group) or condition
         text = f"{self._way(explained, message)}{_where(condition)}"
         return self._diagnosis(None, text, condition), explained
 

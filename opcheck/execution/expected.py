@@ -729,13 +729,15 @@ def _given(
         return verdict.Answer(tuple(wants), name)
     wants = _marked_orderless(case, wants)
     try:
-        computed_outputs = evaluate.exactly(node_of(asked.task, asked.inputs))
+        computed_outputs, undefined = evaluate.with_undefined_elements(
+            node_of(asked.task, asked.inputs)
+        )
     except NotSupported:
         return verdict.Answer(tuple(wants), name)
     except InvalidNode as error:
         if case.rule != "open":
             raise _refused_by_the_engine(error) from None
-        computed_outputs = ()
+        computed_outputs, undefined = (), {}
     answers = [*map(rounded, computed_outputs)]
     if case.rule != "open":
         _check_shapes(wants, answers)
@@ -743,8 +745,11 @@ def _given(
         of_engine = [computed_want(case.op, "", output) for output in computed_outputs]
         pairs = zip_longest(wants, (of_engine or twins)[: len(wants)])
         wants = [_bounded(case, *pair, is_twin=not of_engine) for pair in pairs]
-    if case.rule != "open" and not are_plainly_right(wants, answers, case.tolerance):
-        check_agreement(compare_outputs(wants, answers, case.tolerance))
+    if case.rule != "open":
+        # Of elements that the text does not define, the case alone states something.
+        defined = [replace(want, undefined=undefined.get(n)) for n, want in enumerate(wants)]
+        if not are_plainly_right(defined, answers, case.tolerance):
+            check_agreement(compare_outputs(defined, answers, case.tolerance))
     return verdict.Answer(tuple(wants), name)
 
 
@@ -930,8 +935,9 @@ def _of_reading(
 
     A reading is a way to understand what the text leaves open. `answers` are what each gives:
     outputs, or InvalidNode if it makes the node invalid. The first outputs are the answer, the
-    `others` of its wants are those of the rest, by the names of their readings. `name` is that of
-    answer and refusal, None for none. Raises Unsupported if two readings give other shapes.
+    `others` of its wants are those of the rest, by the names of their readings. An element that one
+    reading leaves undefined is so in the answer. `name` is that of answer and refusal, None for
+    none. Raises Unsupported if two readings give other shapes.
     """
     for answer in answers:
         if isinstance(answer.answer, InvalidNode):
@@ -939,10 +945,13 @@ def _of_reading(
             break
     first: list[Want] = []
     others: list[tuple[str, list[Want]]] = []
+    undefined: dict[int, Array] = {}
     for answer in answers:
         if isinstance(answer.answer, InvalidNode):
             continue
         wants = wants_of_outputs(case, answer.answer)
+        for n, mask in answer.undefined.items():
+            undefined[n] = mask | undefined.get(n, False)
         if not first:
             first = wants
         elif [want.values.shape for want in wants] != [want.values.shape for want in first]:
@@ -951,7 +960,11 @@ def _of_reading(
             others.append((", ".join(answer.chosen.values()), wants))
     if first:
         each = [
-            replace(want, others=tuple((name, wants[n]) for name, wants in others))
+            replace(
+                want,
+                others=tuple((name, wants[n]) for name, wants in others),
+                undefined=undefined.get(n),
+            )
             for n, want in enumerate(first)
         ]
         yield verdict.Answer(_marked_orderless(case, each), name)

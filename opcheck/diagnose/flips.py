@@ -468,8 +468,12 @@ def with_type(case: Case, dtype: DType) -> Mapping[str, Any] | None:
         return None
     inputs: list[TensorSpec | None] = []
     for spec in case.inputs:
-        is_of_it = spec.dtype == own and _may_be(dtype, schema.inputs, case.slots.index(spec.name))
-        inputs.append(_in_type(spec, dtype) if is_of_it else spec)
+        # What a subgraph takes from outside has no slot.
+        is_of_it = spec.dtype == own and spec.name in case.slots
+        if is_of_it and _may_be(dtype, schema.inputs, case.slots.index(spec.name)):
+            inputs.append(_in_type(spec, dtype))
+        else:
+            inputs.append(spec)
     outputs = [
         replace(output, dtype=dtype)
         if output.dtype == own and _may_be(dtype, schema.outputs, place)
@@ -504,12 +508,26 @@ def _in_type(spec: TensorSpec, dtype: DType) -> TensorSpec | None:
         return replace(spec, dtype=dtype, content=content)
     stated = [put.value for put in spec.put]
     if isinstance(content, Given):
-        stated += content.values.ravel().tolist()
-        content = Given(content.values.astype(dtype.numpy))
+        values = integers_in(dtype, content.values)
+        if values is None:
+            return None
+        content = Given(values)
     else:
-        stated += [value for value in content.args if isinstance(value, int | float)]
-    held = all(holds(dtype, value) for value in stated if isinstance(value, int | float))
-    return replace(spec, dtype=dtype, content=content) if held else None
+        stated += content.args
+    are_held = all(holds(dtype, value) for value in stated if isinstance(value, int | float))
+    return replace(spec, dtype=dtype, content=content) if are_held else None
+
+
+def integers_in(dtype: DType, values: Array) -> Array | None:
+    """Return integers, in whatever type they are written, in another one; None if it lacks one."""
+    if values.dtype.kind not in "iu":
+        # Types of 4 bits and fewer are not NumPy's own.
+        values = values.astype(np.float64)
+    numbers = [int(value) for value in values.ravel().tolist()]
+    if not all(holds(dtype, number) for number in numbers):
+        return None
+    widest = np.uint64 if dtype.name.startswith("u") else np.int64
+    return np.array(numbers, widest).astype(dtype.numpy).reshape(values.shape)
 
 
 def _of_ranks(case: Case) -> Iterator[_Change]:

@@ -13,6 +13,7 @@ from opcheck.diagnose.flips import (
     Flip,
     computed_like,
     in_words,
+    integers_in,
     is_plain,
     may_be_changed,
     single_number,
@@ -21,8 +22,7 @@ from opcheck.diagnose.flips import (
     with_type,
     without_last,
 )
-from opcheck.dtypes import holds
-from opcheck.model import Case
+from opcheck.model import Array, Case
 from opcheck.model.case import AttrValue, Given, TensorSpec, Typed
 
 #: How a value that is not written out is described.
@@ -174,13 +174,13 @@ def _with_values(failing: TensorSpec, passing: TensorSpec) -> TensorSpec:
     kind = passing.dtype.kind
     if not isinstance(content, Given) or not content.values.size or kind != failing.dtype.kind:
         return passing
-    values = content.values
-    if kind == "int":
-        if not all(holds(passing.dtype, value) for value in values.ravel().tolist()):
-            return passing
-        values = values.astype(passing.dtype.numpy)
+    values: Array | None = content.values
+    if passing.dtype != failing.dtype and kind == "int":
+        values = integers_in(passing.dtype, content.values)
     elif passing.dtype != failing.dtype:
-        values = values.astype(np.float64)
+        values = content.values.astype(np.complex128 if kind == "complex" else np.float64)
+    if values is None:
+        return passing
     return replace(passing, content=Given(np.resize(values, passing.shape)), put=())
 
 

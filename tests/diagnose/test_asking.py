@@ -569,6 +569,24 @@ def test_a_case_gets_another_type_of_its_kind_that_holds_its_values() -> None:
     assert materialize(changed.inputs[0]).tolist() == [7, -7]
 
 
+@pytest.mark.parametrize(
+    ("own", "other"), [("uint2", "int4"), ("int4", "uint4"), ("int64", "int2")]
+)
+def test_integers_of_few_bits_are_put_into_other_types(own: str, other: str) -> None:
+    def vector(name: str, *values: int) -> TensorSpec:
+        numbers = Given(np.array(values).astype(DTYPES[name].numpy))
+        return TensorSpec("data", DTYPES[name], (len(values),), numbers)
+
+    failing, cured, passing = (
+        replace(GATHER, inputs=(spec, GATHER.inputs[1]))
+        for spec in (vector(own, 1, 0), vector(own, 1, 1), vector(other, 1, 1, 1))
+    )
+    changed = transplanted(failing, cured, passing)
+    assert changed
+    values = materialize(changed.case.inputs[0])
+    assert (values.dtype, values.astype(int).tolist()) == (DTYPES[other].numpy, [1, 0, 1])
+
+
 def test_inputs_of_one_rank_get_an_axis_more_or_less() -> None:
     indices = replace(GATHER.inputs[1], shape=(2, 1), content=Given(np.array([[1], [0]])))
     case = replace(GATHER, inputs=(GATHER.inputs[0], indices))

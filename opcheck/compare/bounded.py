@@ -26,7 +26,7 @@ import numpy as np
 from opcheck.compare import elements
 from opcheck.compare.elements import Findings, Floats, Mask, Places, Want
 from opcheck.dtypes import DType, half_ulp, round_to
-from opcheck.engine import Room, Tier
+from opcheck.engine import Expected, Room, Tier
 from opcheck.engine.orders import other_orders
 from opcheck.errors import NotSupported
 from opcheck.model import Array
@@ -100,7 +100,7 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     where a tier is evaluated for the first time, such as NotSupported in the first.
     """
     got = elements.native(got)
-    tiers = want.expected.computed_tiers(declared)
+    tiers = _computed_tiers(want.expected, declared)
     first = next(tiers)
     by_first = judge(want, got, dtype, first)
     wrong = by_first.shares > 1
@@ -153,6 +153,22 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     return nearest
 
 
+def _computed_tiers(bound: Expected, declared: Collection[str]) -> Iterator[Tier]:
+    """Yield the tiers of a bound as they are tried: the first one, and others that are computed.
+
+    In a coarser arithmetic, rounding may decide what the first one knows, such as the branch of an
+    If: that tier is left out. `declared` names 16-bit types in which the backend says it computes.
+    """
+    first, *others = bound.tiers(declared)
+    yield first
+    for tier in others:
+        try:
+            bound.room(tier)
+        except NotSupported:
+            continue
+        yield tier
+
+
 def fits_at_least(want: Want, got: Array, dtype: DType) -> bool:
     """Return True if `got` is right by the least error that the bound allows, known at once.
 
@@ -200,7 +216,7 @@ def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tu
     fewest: int | None = None
     remark = ""
     admitted = shares
-    for tier in want.bound.computed_tiers(declared):
+    for tier in _computed_tiers(want.bound, declared):
         by_tier = shares.copy()
         room = want.bound.room(tier)
         by_tier[room.own == 0] = np.inf

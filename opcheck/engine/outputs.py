@@ -133,21 +133,6 @@ class Expected:
         """Return the tiers in the order in which they are tried; `declared` ones have no remark."""
         return self.evaluation.tiers(declared, self.dtype)
 
-    def computed_tiers(self, declared: Collection[str] = ()) -> Iterator[Tier]:
-        """Yield the tiers as they are tried, the first one and those after it that are computed.
-
-        In a coarser arithmetic, rounding may decide what the first one knows, such as the branch of
-        an If: that tier is left out. Raises what the formula raises in the first one.
-        """
-        first, *others = self.tiers(declared)
-        yield first
-        for tier in others:
-            try:
-                self.evaluation.outputs(tier)
-            except NotSupported:
-                continue
-            yield tier
-
     def deviations(self, cut: float = 0.0) -> Iterator[tuple[Any, Any]]:
         """Yield for each sound formulation how far it is from the values, and its scatter.
 

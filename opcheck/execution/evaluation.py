@@ -411,7 +411,7 @@ class CaseEvaluation:
             twin=answer.twin,
         )
         judgement = eased_if_suggested(
-            case, judgement, answer.outcome, expectation.admitted, self.node
+            case, judgement, answer.outcome, expectation.admitted, lambda: self.node
         )
         is_poorer = any(output.problem == "precision" for output in judgement.comparisons)
         if self.is_computed_model and judgement.verdict is Verdict.BAD_CASE and is_poorer:

@@ -19,6 +19,7 @@ from opcheck.analysis import RAISED, UNJUDGED, WAYS
 from opcheck.diagnose import asking
 from opcheck.diagnose.allowance import NoTimeLeft
 from opcheck.diagnose.asking import Ask, Candidate, Inquiry
+from opcheck.diagnose.elements import ANY_VALUE, Elements, explanation
 from opcheck.diagnose.rules import (
     FEWEST,
     LIMIT,
@@ -365,6 +366,7 @@ class _OperatorFailures:
         for group in by_failure.values():
             self._cover(group, standing, with_rules=False)
             self._choose_mutants_where_legal(group, standing)
+            self._choose_by_elements(group, only_all=True)
             self._choose_one_property_for_all(group, beside_mutants=False)
             # An exception has no values: what refuses under a condition is the condition.
             if group[0].record.failure != "raised":
@@ -375,6 +377,7 @@ class _OperatorFailures:
             self._cover(group, standing, with_rules=True)
         for group in by_failure.values():
             self._choose_proven_property(group)
+            self._choose_by_elements(group, only_all=False)
         # 6. Mutants for refusals that only other kernels contradict.
         for result in self._without_cause(self.failing):
             self.uncontradicted[result.case.id] = self._uncontradicted(result, everywhere=False)
@@ -551,6 +554,53 @@ class _OperatorFailures:
                 continue
             self.fitting[result.case.id].update(fits)
             self.uncontradicted[result.case.id] = self._uncontradicted(result)
+
+    def _choose_by_elements(self, group: Sequence[DiagnosedResult], *, only_all: bool) -> None:
+        """Choose what is given where single elements are wrong, in `chosen`, for those left.
+
+        If `only_all`, one condition must explain all of them, and what is given there must not be
+        just wrong. Nothing is chosen for other failures than wrong values, and without time.
+        """
+        left = self._without_cause(group)
+        if not left or left[0].record.failure != "values":
+            return
+        with suppress(NoTimeLeft):
+            failing = {
+                result.case.id: self.suspects.elements_of_failure(result.case) for result in left
+            }
+            known = [result for result in left if failing[result.case.id]]
+            if only_all and len(known) < len(left):
+                return
+            passing = self._elements_of_passes() if known else []
+            while known:
+                found = explanation([not_none(failing[one.case.id]) for one in known], passing)
+                if found is None:
+                    return
+                explained = [known[number] for number in sorted(found.explained)]
+                if only_all and (len(explained) < len(left) or found.outcome == ANY_VALUE):
+                    return
+                where = f" where {found.condition}" if found.condition else ""
+                counts = self._counts_of_elements(explained, group)
+                diagnosis = Diagnosis(None, f"gives {found.outcome}{where}", counts)
+                self._choose(diagnosis, explained)
+                known = [result for result in known if result not in explained]
+
+    def _elements_of_passes(self) -> list[Elements]:
+        """Return the elements of the passes with an answer. Raises NoTimeLeft."""
+        found = [
+            self.suspects.elements_of_pass(result.case)
+            for result in self.results
+            if result.record.verdict is Verdict.PASS and not result.record.refused
+        ]
+        return [one for one in found if one is not None]
+
+    def _counts_of_elements(
+        self, explained: Sequence[DiagnosedResult], group: Sequence[DiagnosedResult]
+    ) -> tuple[int, int, int, int]:
+        """Return the counts of a diagnosis of these results of a group, next to those that pass."""
+        others = self._others(explained, group) & ~self.inquiry.asked
+        rest = len(group) - len(explained)
+        return len(explained), len(explained), rest, rest + others.bit_count()
 
     def _choose_one_property_for_all(
         self, group: Sequence[DiagnosedResult], *, beside_mutants: bool

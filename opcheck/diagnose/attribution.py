@@ -565,25 +565,32 @@ class _OperatorFailures:
         if not left or left[0].record.failure != "values":
             return
         with suppress(NoTimeLeft):
-            failing = {
-                result.case.id: self.suspects.elements_of_failure(result.case) for result in left
-            }
-            known = [result for result in left if failing[result.case.id]]
-            if only_all and len(known) < len(left):
+            failing = self._elements_of_failures(left)
+            passing = self._elements_of_passes() if failing else []
+            if only_all and len(failing) < len(left):
                 return
-            passing = self._elements_of_passes() if known else []
-            while known:
-                found = explanation([not_none(failing[one.case.id]) for one in known], passing)
+            while failing:
+                results = [result for result in left if result.case.id in failing]
+                found = explanation([*failing.values()], passing)
                 if found is None:
                     return
-                explained = [known[number] for number in sorted(found.explained)]
+                explained = [results[number] for number in sorted(found.explained)]
                 if only_all and (len(explained) < len(left) or found.outcome == ANY_VALUE):
                     return
-                where = f" where {found.condition}" if found.condition else ""
                 counts = self._counts_of_elements(explained, group)
-                diagnosis = Diagnosis(None, f"gives {found.outcome}{where}", counts)
-                self._choose(diagnosis, explained)
-                known = [result for result in known if result not in explained]
+                self._choose(Diagnosis(None, f"gives {found.text}", counts), explained)
+                for result in explained:
+                    del failing[result.case.id]
+
+    def _elements_of_failures(self, results: Iterable[DiagnosedResult]) -> dict[str, Elements]:
+        """Return the elements of failures by the ids of their cases, in their order.
+
+        Those whose elements are not known are left out. Raises NoTimeLeft.
+        """
+        found = (
+            (result.case.id, self.suspects.elements_of_failure(result.case)) for result in results
+        )
+        return {case: elements for case, elements in found if elements is not None}
 
     def _elements_of_passes(self) -> list[Elements]:
         """Return the elements of the passes with an answer. Raises NoTimeLeft."""
@@ -831,11 +838,16 @@ class _OperatorFailures:
         """Return True if a mutant that passes contradict explains too little of what is left.
 
         A derived one must fit three questions, others not by chance, and an answer with an element.
-        `explained` is not empty.
+        If all that it fits are degenerate, in which mistakes look alike, it must fit all of those
+        left. `explained` is not empty.
         """
         if mutant.derived and len(self._questions_of(explained)) < FEWEST:
             return True
         if not self.suspects.gives_elements(explained[0].case.op, mutant):
+            return True
+        if len(explained) < len(left) and all(
+            self.suspects.is_degenerate(result.case) for result in explained
+        ):
             return True
         return self._may_fit_by_chance(explained, left)
 

@@ -85,6 +85,11 @@ class Explanation(NamedTuple):
     condition: str
     explained: frozenset[int]
 
+    @property
+    def text(self) -> str:
+        """What is given and where, in words."""
+        return f"{self.outcome} where {self.condition}" if self.condition else self.outcome
+
 
 def elements_of(evidence: Evidence) -> Elements | None:
     """Return the elements of the one wrong output of a case, of the first if it passed.

@@ -7,6 +7,7 @@ rule that rests on one or two questions may be chance. Cases that were *asked* b
 variants of failing ones that the backend was asked about; they are evidence, but not counted.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache, partial
@@ -162,10 +163,10 @@ def _of_model(attrs: Iterable[str], case: Case) -> Iterator[_Fact]:
     yield f"the model is invalid: {reason}" if reason else "the model is legal", PLAIN, None
     yield f"the version is {case.op.since}", VALUE, None
     yield "the opset", VALUE, case.opset
-    declared = _declared(case.op)
-    is_given = {
-        f"`{name}`": name in case.attrs for name in attrs if name in {*declared, *case.attrs}
-    }
+    stated = {*case.attrs, *case.slots}
+    # What is an attribute in one version and an input in another has one fact.
+    known = {*_declared(case.op), *stated, *_names_of_inputs(case.op)}
+    is_given = {f"`{name}`": name in stated for name in attrs if name in known}
     is_given |= {f"input {number}": False for number in _optional_inputs(case.op)}
     is_given |= {f"input {number}": bool(slot) for number, slot in enumerate(case.slots)}
     for part, is_there in is_given.items():
@@ -180,6 +181,13 @@ def _declared(op: OpVersion) -> Mapping[str, object]:
     """
     schema = opset.versions(op.domain, op.name).get(op.since)
     return {one.name: one.default for one in schema.attributes.values()} if schema else {}
+
+
+@cache
+def _names_of_inputs(op: OpVersion) -> frozenset[str]:
+    """Return the names of the inputs that a version declares; none without a schema."""
+    schema = opset.versions(op.domain, op.name).get(op.since)
+    return frozenset(one.name for one in schema.inputs) if schema else frozenset()
 
 
 def _optional_inputs(op: OpVersion) -> list[int]:
@@ -208,12 +216,28 @@ def _of_inputs(case: Case) -> Iterator[_Fact]:
             yield f"{label} {fact}", VALUE, None
         for number in _only_integer(spec):
             yield label, VALUE, number
+            for sequence, length in _lengths_of_sequences(case):
+                if number == length:
+                    yield f"{label} is the length of {sequence}", PLAIN, None
         for n, size in enumerate(shape):
             yield f"the length of axis {n} of {label}", LIMIT, size
         if shape:
             yield f"the length of the last axis of {label}", LIMIT, shape[-1]
         yield f"the longest axis of {label}", LIMIT, max(shape, default=0)
         yield f"the number of elements of {label}", LIMIT, prod(shape)
+
+
+def _lengths_of_sequences(case: Case) -> Iterator[tuple[str, int]]:
+    """Yield the names of a sequence, or of an input of several tensors, and the number of tensors.
+
+    Each of these is an input of the case, with a number after the name.
+    """
+    schema = opset.versions(case.op.domain, case.op.name).get(case.op.since)
+    for one in schema.inputs if schema else ():
+        if one.option == "variadic":
+            members = re.compile(rf"{re.escape(one.name)}_\d+")
+            length = sum(members.fullmatch(spec.name) is not None for spec in case.inputs)
+            yield one.name, length
 
 
 def _of_outputs(case: Case) -> Iterator[_Fact]:
@@ -385,7 +409,14 @@ def _of_defaults(case: Case, stated: Mapping[str, object]) -> Iterator[_Fact]:
         if case.inputs and name.lower() in ("axis", "axes") and value is not None:
             values = value if isinstance(value, tuple) else (value,)
             axes = [axis for axis in values if isinstance(axis, int)]
-            yield from _of_axes(name, axes, case.inputs[0].shape)
+            yield from _of_axes(
+                name, axes, case.inputs[0].shape, is_legal=not isinstance(case.expect, Rejected)
+            )
+    known = {*defaults, *_names_of_inputs(case.op)}
+    for name, kind in _attributes_of_all_versions(case.op.domain, case.op.name).items():
+        is_stated = name in stated or name in case.slots
+        if kind == "ints" and name in known and (stated.get(name) == () or not is_stated):
+            yield f"`{name}` is empty or left out", PLAIN, None
 
 
 def _inputs_like_attributes(case: Case) -> Iterator[tuple[str, int | tuple[int, ...]]]:
@@ -466,17 +497,23 @@ def _of_value(value: object) -> Iterator[tuple[str, int]]:
         yield "has unequal values", VALUE
 
 
-def _of_axes(name: str, axes: Sequence[int], shape: Sequence[int]) -> Iterator[_Fact]:
+def _of_axes(
+    name: str, axes: Sequence[int], shape: Sequence[int], *, is_legal: bool
+) -> Iterator[_Fact]:
     """Yield facts about axes of an input of this shape, and about the sizes that they divide.
 
-    `name` is that of the attribute. Of axes that are out of range, only that. The sizes are the
+    `name` is that of the attribute. Of axes that the input does not have, only that: they are out
+    of range, unless the model `is_legal`, as where they are axes of the output. The sizes are the
     numbers of elements along the axes, across them, before the first and from the first on.
     """
     rank = len(shape)
+    if rank in axes:
+        yield f"`{name}` is the rank", PLAIN, None
     if any(abs(axis) > rank for axis in axes):
         yield f"`{name}` is beyond the rank", PLAIN, None
     if not all(-rank <= axis < rank for axis in axes):
-        yield f"`{name}` is out of range", PLAIN, None
+        which = "is not one of the input's axes" if is_legal else "is out of range"
+        yield f"`{name}` {which}", PLAIN, None
         return
     places = [axis % rank for axis in axes]
     if len(places) == 1:

@@ -459,6 +459,15 @@ class Suspects:
         testimony = self._testimonies.get((op.domain, op.name, mutant.name))
         return testimony is None or testimony.elements + len(testimony.values) > 0
 
+    def is_degenerate(self, case: Case) -> bool:
+        """Return True for a failure in which mistakes look alike; False if it was not kept.
+
+        Each output has one value alone, or at most one axis that is longer than 1: to transpose it
+        or to give it another shape is one thing.
+        """
+        evidence = self._failed.get(case.id)
+        return evidence is not None and evidence.is_degenerate
+
     def _is_confirmed(self, op: OpVersion, mutant: Mutant) -> bool:
         """Return False for a derived mutant that may give the few answers seen by chance.
 

@@ -10,13 +10,13 @@ says itself what it compares. OPCHECK_KEEP=0 keeps nothing either.
 import gzip
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from opcheck.cli.console import note
 from opcheck.errors import UsageError
@@ -81,6 +81,22 @@ def last_run(what_for: str) -> Path:
     return runs[-1]
 
 
+def case_files() -> list[Path]:
+    """Return the case files, and folders of them, that runs of the working directory named.
+
+    Those of the last run come first. Files that are gone are left out, and models, which need more
+    than a name. Empty where no run was kept.
+    """
+    folder = _folder()
+    runs = _runs_in(folder) if folder else []
+    named = [Path(path) for run in reversed(runs) for path in _header(run).get("paths", ())]
+    return [path for path in dict.fromkeys(named) if path.is_dir() or _is_yaml(path)]
+
+
+def _is_yaml(path: Path) -> bool:
+    return path.suffix.lower() in (".yaml", ".yml") and path.is_file()
+
+
 def failed_cases(run: "Run") -> dict[str, set[str]]:
     """Return the ids of cases that are red or were not run, by the address of each backend."""
     from opcheck.analysis import is_failure, reds_of
@@ -130,11 +146,17 @@ def _with_failures(folder: Path, run: "Run") -> dict[str, list[str]]:
 
 def _selection(run: Path) -> str:
     """Return what a kept run was asked for, in the words of its header."""
+    return one_line(_header(run).get("selection", "it cannot be read"))
+
+
+def _header(run: Path) -> Mapping[str, Any]:
+    """Return the header of a kept run as it is in its file, {} if it cannot be read."""
     try:
         with gzip.open(run, "rt", encoding="utf-8") as file:
-            return one_line(json.loads(file.readline())["selection"])
-    except (OSError, EOFError, ValueError, TypeError, LookupError):
-        return "it cannot be read"
+            header = json.loads(file.readline())
+    except (OSError, EOFError, ValueError):
+        return {}
+    return header if isinstance(header, dict) else {}
 
 
 def _folder() -> Path | None:

@@ -462,6 +462,11 @@ class CaseFilter:
         """Read the stored run now; raises CaseFileError."""
         _ = self._last_run
 
+    @property
+    def last_header(self) -> Header | None:
+        """The header of the stored run, None without one."""
+        return self._last_run.header if self._last_run else None
+
     def check_count(self, cases: Sequence[Case], description: str) -> None:
         """Raise UsageError if the selection has another number of cases than expected."""
         expected = self.expect_cases

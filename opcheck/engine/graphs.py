@@ -16,6 +16,7 @@ from opcheck.dtypes import DType
 from opcheck.engine.node import Node, attributes_for, bound_types, operator_of
 from opcheck.engine.operators import Formula, signature_of
 from opcheck.engine.sizes import check_sizes, elements_of
+from opcheck.engine.undefined import marking
 from opcheck.errors import InvalidNode, NotSupported, decline, reject
 from opcheck.grouping import not_none
 from opcheck.model import OpVersion, Task
@@ -175,7 +176,7 @@ def _run(body: Body, inputs: _Values, around: _Named, attrs: _Named | None = Non
     named: dict[str, Any] = {"": None, **around, **dict.fromkeys(body.inputs)}
     named |= dict(zip(body.inputs, inputs, strict=False))
     sizes: dict[str, int] = {}
-    with budget.counting() as spent:
+    with budget.counting() as spent, marking(allowed=False):
         for node, done in zip(body.nodes, body.done, strict=True):
             _lift_constants(body, node.reads, named)
             _check_names(node, named)

@@ -604,6 +604,12 @@ class Pretty:
             self.console.print()
 
 
+def cause_first(failures: Iterable[Record]) -> list[Record]:
+    """Return failures with the first of each kind, which look alike, before all others."""
+    alike = group_by(failures, lambda result: next(iter(_likenesses(result)))).values()
+    return [group[0] for group in alike] + [one for group in alike for one in group[1:]]
+
+
 def _likenesses(result: Record) -> dict[Hashable, int]:
     """Return keys that similar failures share, each with how many of these are shown in full."""
     if result.verdict is Verdict.BAD_CASE:  # whichever backend meets the mistake

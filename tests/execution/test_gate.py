@@ -200,7 +200,7 @@ def test_an_entry_has_the_condition_that_the_run_printed_with_its_counts(wording
         for one in CASES[:3]
     ]
     (entry,) = entries(*failures)
-    assert text in entry["cause"]
+    assert condition[0].text in entry["cause"]
     assert entry["cause"] == wording
 
 

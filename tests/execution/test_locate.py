@@ -667,9 +667,19 @@ def test_a_node_that_is_off_by_much_is_named_before_one_that_is_off_by_little(tm
     assert (found.failing, found.wrong) == ([little, much], much)
 
 
-def failing() -> Any:
+def failing(verdict: Verdict = Verdict.FAIL) -> Any:
     comparison = Comparison("Y", "values", dtype=DTYPES["float32"], wrong=1, total=1)
-    return SimpleNamespace(failure="values", comparisons=(comparison,), beyond=False)
+    return SimpleNamespace(
+        failure="values", verdict=verdict, comparisons=(comparison,), beyond=False
+    )
+
+
+def test_a_node_that_has_a_warning_is_not_wrong():
+    part = Part(0, "n", OpVersion("", "Pow", 15), ("y",))
+    node = JudgedNode(part, failing(Verdict.WARN), (np.int32([0]),), 1.0)
+    assert not node.fails
+    assert not node.is_wrong
+    assert Located(None, (node,), (), 1).wrong is None
 
 
 def test_a_model_that_the_engine_takes_for_illegal_accuses_no_node(tmp_path, wording):

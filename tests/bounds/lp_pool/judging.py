@@ -45,8 +45,8 @@ class Question:
 
     def is_warned_of_range(self, found: Comparison) -> bool:
         """Return True if an answer is right in an arithmetic whose range was left."""
-        tiers = [tier for tier in self.exact.tiers() if tier.ranged]
-        return any(found.remark.startswith(tier.remark) for tier in tiers)
+        remarks = {tier.remark for tier in self.exact.tiers() if tier.ranged} - {""}
+        return any(found.remark.startswith(remark) for remark in remarks)
 
     def tiers_named(self, found: Comparison) -> set[str]:
         """Return the names of the arithmetics whose remark an answer has."""

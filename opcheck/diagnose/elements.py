@@ -52,6 +52,9 @@ _TELLING = frozenset(
     }
 )
 
+#: Kinds of NumPy's types that are texts, or are not known.
+_TEXTS = ("O", "U", "S", "T")
+
 #: Names the column of numbers of one input, by element, or of one property of its slices.
 _Column: TypeAlias = str
 
@@ -168,7 +171,7 @@ def _wrong(evidence: Evidence, place: int, right: Array, got: Array) -> Mask:
 
 def _numbers(array: Array) -> Floats:
     """Return real numbers and booleans as float64, NaN for each element of another kind."""
-    if array.dtype.kind in "OUSTc":
+    if array.dtype.kind in (*_TEXTS, "c"):
         return np.full(array.shape, np.nan)
     return wide(array)
 
@@ -197,7 +200,7 @@ def _columns(node: Node, shape: tuple[int, ...]) -> Iterator[tuple[_Column, Floa
     """
     labelled = [*_labelled(node)]
     for label, x in labelled:
-        if x.dtype.kind in "OUSTc" or not _broadcasts(x.shape, shape):
+        if x.dtype.kind in (*_TEXTS, "c") or not _broadcasts(x.shape, shape):
             continue
         yield label, wide(x)
     label, x = labelled[0] if labelled else ("", np.zeros(0))
@@ -274,7 +277,7 @@ def _outcomes(node: Node, right: Array, got: Array, wrong: Mask) -> Iterator[tup
     if right.dtype.kind == "b":
         yield "True", seen == True  # noqa: E712 (elements of an array)
         yield "False", seen == False  # noqa: E712 (elements of an array)
-    elif right.dtype.kind not in "OUSTc":
+    elif right.dtype.kind not in (*_TEXTS, "c"):
         numbers = wide(seen)
         yield "0", (numbers == 0) | (_may_be_flushed(node, right) & ~wrong)
         yield "NaN", np.isnan(numbers)
@@ -287,7 +290,10 @@ def _outcomes(node: Node, right: Array, got: Array, wrong: Mask) -> Iterator[tup
         if x.dtype == right.dtype and _broadcasts(x.shape, right.shape):
             yield label, np.asarray((seen == x) | ((seen != seen) & (x != x)))
     masks: dict[str, Mask] = {}
+    is_text = right.dtype.kind in _TEXTS
     for name, value in _single_values(node):
+        if isinstance(value, str) != is_text or right.dtype.kind == "c":
+            continue
         outcome = _DEFAULT if name.startswith("default_") else f"`{name}`"
         masks[outcome] = masks.get(outcome, False) | np.asarray(seen == value)
     yield from masks.items()
@@ -305,7 +311,9 @@ def _may_be_flushed(node: Node, right: Array) -> Mask:
         if dtype is None or dtype.kind != "float" or not _broadcasts(x.shape, right.shape):
             continue
         smallest_normal = math.ldexp(1.0, dtype.min_exponent + dtype.precision - 1)
-        flushed |= (x != 0) & (np.abs(wide(x)) < smallest_normal)
+        numbers = wide(x)
+        with np.errstate(invalid="ignore"):
+            flushed |= (numbers != 0) & (np.abs(numbers) < smallest_normal)
     return flushed
 
 

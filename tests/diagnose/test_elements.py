@@ -115,6 +115,14 @@ def test_what_is_one_too_small_in_size_needs_no_condition(snapshot) -> None:
     assert found.explained == {0, 1, 2}
 
 
+def test_a_text_among_the_attributes_is_not_compared_with_numbers() -> None:
+    scatter_nd = OpVersion("", "ScatterND", 18)
+    inputs = (np.zeros(4, np.float32), np.array([[1], [3]]), np.array([5, 6], np.float32))
+    elements = judged(Node(scatter_nd, inputs, {"reduction": "add"}), lambda _, right: 2 * right)
+    assert elements.wrong.tolist() == [False, True, False, True]
+    assert "`reduction`" not in elements.outcomes
+
+
 def test_values_that_other_elements_have_too_explain_nothing() -> None:
     def every_seventh(node: Node, right: Any) -> Any:
         numbers = np.arange(right.size)

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from opcheck.grouping import group_by
 from opcheck.model import Case, Level, OpVersion, Source
+from opcheck.opset import ML
 from opcheck.suite.cover import Column, Group, alone, cover
 
 #: What a case takes besides its elements, in the time of so many of them.
@@ -191,7 +192,8 @@ def propose(cases: Sequence[Case], shown: Iterable[Shown], share: float = SHARE)
         cases: All cases of some operators, of every level.
         shown: What they show.
         share: The least share of an operator's mutants that core must see. It must see each mutant
-            of float32 in the newest version, and show everything else.
+            of float32 in the newest version, of ai.onnx.ml that of every dtype, and show everything
+            else.
     """
     shown = [*shown]
     by_case: dict[str, set[Demand]] = {}
@@ -279,9 +281,13 @@ def _is_mutant_of(op: str, demand: Demand) -> bool:
 
 
 def _may_be_missed(demand: Demand, newest: Mapping[str, int]) -> bool:
-    """Return True for a mutant, unless it is of float32 in the newest version."""
+    """Return True for a mutant, unless it is of float32 in the newest version.
+
+    Of ai.onnx.ml it must be seen there in every dtype: each of its operators has a few of its own.
+    """
     if demand.kind == "conditioned mutant":
         return True
     if demand.kind not in ("mutant", "warning"):
         return False
-    return demand.op.since != newest[demand.op.name] or demand.dtype != "float32"
+    is_newest = demand.op.since == newest[demand.op.name]
+    return not is_newest or (demand.dtype != "float32" and demand.op.domain != ML)

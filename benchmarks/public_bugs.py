@@ -15,8 +15,8 @@ written down beside the bug:
 A bug without a red result is missed, unless the text admits it by another reading.
 
 Without `--half`, the `first` list runs, and the half `working` of the sixty that were drawn by lot
-(`benchmarks/planted/drawn.py`). The half `held_out`, and the list `second` of thirty other reports,
-are for the end: no name may be chosen by what is printed of them.
+(`benchmarks/planted/drawn.py`). The half `held_out`, and the lists `second` and `third` of thirty
+other reports each, are for the end: no name may be chosen by what is printed of them.
 """
 
 import argparse
@@ -41,7 +41,7 @@ from opcheck.report import totals
 from opcheck.session import LiveRun, Request, Session
 
 #: The lists that run only if they are named.
-ONLY_IF_NAMED = frozenset({"held_out", "second"})
+ONLY_IF_NAMED = frozenset({"held_out", "second", "third"})
 #: How a pattern of the wrong numbers begins: true, and no name of a mistake.
 _PATTERN = "like "
 #: What bugs are worth of which no result is red.
@@ -251,7 +251,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("bugs", nargs="*", metavar="BUG")
     parser.add_argument(
-        "--half", action="append", choices=[*LISTS], help="default: not held_out, not second"
+        "--half", action="append", choices=[*LISTS], help="default: first and working"
     )
     parser.add_argument("-j", "--jobs", type=int, default=1)
     parser.add_argument("--texts", action="store_true", help="print every cause")

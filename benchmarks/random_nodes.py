@@ -103,6 +103,7 @@ def compared(name: str, sample: Sample) -> str:
     decline(len(answers) > 1, f"open: {', '.join(answers[0].chosen)}")
     (answer,) = answers
     assert not isinstance(answer.answer, InvalidNode)
+    decline(bool(answer.undefined), "open: elements that no text defines")
     outputs = [rounded(output) for output in answer.answer]
     for n, (got, want) in enumerate(zip(outputs, sample.outputs, strict=True)):
         if want is not None and (text := difference(got, np.asarray(want), sample)):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from opcheck.engine import operator_of
@@ -36,14 +35,18 @@ models, in `locate`, in pytest and in golden files. A backend may follow any rea
 *Each element*: elements may follow different readings. Otherwise one reading binds the outputs of
 a node. The operators are those whose shipped cases meet the point.
 
-[Errata](errata.md) lists where ONNX contradicts its own text. Points of which no finite set of
-answers exists are *unsupported by opcheck*, with a reason of their own.
+[Errata](errata.md) lists where ONNX contradicts its own text. Elements that may be anything, as
+quotients of integers by 0, are unjudged, and the others of a node are judged. Points of which no
+finite set of answers exists are *unsupported by opcheck*, with a reason of their own.
 """
 
 
-def of_all_axes(ruling: Ruling) -> Ruling:
-    """Return the ruling as it stands in its module, of which each axis may have its own."""
-    return replace(ruling, id=re.sub(r"-along-axis-\d+$", "", ruling.id))
+def of_all_places(ruling: Ruling) -> Ruling:
+    """Return the ruling as it stands in its module, where each axis, bin or class has its own."""
+    id_ = re.sub(r"-(along-axis|of-bin|of-class)-[\d-]+$", "", ruling.id)
+    if id_ == ruling.id:
+        return ruling
+    return next(one for one in all_rulings() if (one.id, one.text) == (id_, ruling.text))
 
 
 def met_by(cases: Iterable[Case]) -> Mapping[Ruling, set[str]]:
@@ -61,7 +64,7 @@ def met_by(cases: Iterable[Case]) -> Mapping[Ruling, set[str]]:
             continue
         for reading in readings:
             for ruling in reading.rulings.values():
-                found[of_all_axes(ruling)].add(case.op.name)
+                found[of_all_places(ruling)].add(case.op.name)
     return found
 
 

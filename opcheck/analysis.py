@@ -442,6 +442,7 @@ class ChangeKind(StrEnum):
     ANSWERS = "answering otherwise where several answers are right"
     DECLINES = "unsupported now, and not right before"
     CHANGED = "another case now, not compared"
+    DROPPED = "no longer asked by this release"
     APPEARED = "new, and not failing"
 
 
@@ -494,7 +495,11 @@ class Difference:
 
 
 def compare(old: Run, new: Run) -> Difference:
-    """Compare two runs; known defects that were applied in one of them only count in neither."""
+    """Compare two runs; known defects that were applied in one of them only count in neither.
+
+    Another release of opcheck may ask others of its own cases by the same command: what the new run
+    lacks of them is no regression.
+    """
     has_other_ledgers = _ledgers(old.header) != _ledgers(new.header)
     before = _by_case(old, without_known=has_other_ledgers)
     after = _by_case(new, without_known=has_other_ledgers)
@@ -514,7 +519,7 @@ def compare(old: Run, new: Run) -> Difference:
         now = after.get(pair)
         kind = _kind(was, now, _is_red(was, old_red), _is_red(now, new_red))
         if kind and pair not in left_out:
-            changes.append(Change(kind, was, now))
+            changes.append(_without_dropped(Change(kind, was, now), old.header, new.header))
     order = [*ChangeKind]
     changes.sort(key=lambda change: order.index(change.kind))
     of_same_case = [
@@ -522,14 +527,31 @@ def compare(old: Run, new: Run) -> Difference:
         for pair, was in before.items()
         if pair in after and was.digest == after[pair].digest
     ]
-    same = Counter(now.verdict for was, now in of_same_case if was.verdict is now.verdict)
     return Difference(
         changes=tuple(changes),
         compared=len(of_same_case),
         left_out=tuple(left_out.values()),
         failing=sum(is_red(was, old_red) and is_red(now, new_red) for was, now in of_same_case),
-        unjudged={verdict: same[verdict] for verdict in UNJUDGED if same[verdict]},
+        unjudged=_unjudged_in_both(of_same_case),
     )
+
+
+def _without_dropped(change: Change, old: Header, new: Header) -> Change:
+    """Return the change, of kind DROPPED if a shipped case is missing in a run by another release.
+
+    Releases may ask other cases of their own suites by one command.
+    """
+    was = change.old
+    of_other_releases = old.environment.opcheck != new.environment.opcheck
+    if change.kind is ChangeKind.VANISHED and was and was.source.shipped and of_other_releases:
+        return change._replace(kind=ChangeKind.DROPPED)
+    return change
+
+
+def _unjudged_in_both(pairs: Iterable[tuple[Record, Record]]) -> dict[Verdict, int]:
+    """Return how many pairs of results have the same verdict of those that judge nothing."""
+    same = Counter(now.verdict for was, now in pairs if was.verdict is now.verdict)
+    return {verdict: same[verdict] for verdict in UNJUDGED if same[verdict]}
 
 
 def same_backends(old: Header, new: Header) -> dict[str, str]:

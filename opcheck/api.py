@@ -47,11 +47,13 @@ class Result(Record):
     def failed(self) -> bool:
         """True for a result that makes `opcheck run` end with exit code 1, 2 or 4.
 
-        A result that was not run failed. That no result failed does not make a run conform: a
-        backend may support nothing. See `status`.
+        A result that was not run failed. An unexpected pass failed unless its run allows them. That
+        no result failed does not make a run conform: a backend may support nothing. See `status`.
         """
         was_not_run = self.verdict is Verdict.NOT_RUN
-        return was_not_run or analysis.is_failure(self, analysis.reds())
+        # A run that allows unexpected passes marks none of them as unexpected.
+        red = analysis.reds(allow_unexpected_passes=not self.unexpected)
+        return was_not_run or analysis.is_failure(self, red)
 
     def __str__(self) -> str:
         return summary.failure_text(self)
@@ -165,6 +167,7 @@ class Session(sessions.Session):
         cases: Iterable[Case],
         *,
         known: AnyPath | Iterable[AnyPath] = (),
+        allow_unexpected_passes: bool = False,
         shipped_ledgers: bool = True,
         repeat: int = 1,
         require_reproducible: bool = False,
@@ -178,7 +181,10 @@ class Session(sessions.Session):
             shipped_ledgers=shipped_ledgers,
             repeat=repeat,
             require_reproducible=require_reproducible,
-            gate=Gate(load_user_ledgers([*map(Path, _several(known))])),
+            gate=Gate(
+                load_user_ledgers([*map(Path, _several(known))]),
+                lenient=allow_unexpected_passes,
+            ),
         )
 
         begun: list[sessions.LiveRun] = []
@@ -205,6 +211,7 @@ def run(
     backends: Sequence[sessions.BackendLike] | sessions.BackendLike = (),
     *,
     known: AnyPath | Iterable[AnyPath] = (),
+    allow_unexpected_passes: bool = False,
     shipped_ledgers: bool = True,
     jobs: int = 1,
     timeout: float | None = None,
@@ -226,6 +233,7 @@ def run(
             opcheck's default ones if it is left out. An address gets `jobs` processes of its
             own, so that a crash is a verdict. Objects and functions work in this process.
         known: Ledgers of known failures: what they list has to fail as listed.
+        allow_unexpected_passes: What they list may pass, too.
         shipped_ledgers: Excuse known defects of public backends on shipped cases.
         jobs: Processes of each backend.
         timeout: Seconds that a backend has for a case; 30 by default.
@@ -259,6 +267,7 @@ def run(
     results = session.run(
         cases,
         known=known,
+        allow_unexpected_passes=allow_unexpected_passes,
         shipped_ledgers=shipped_ledgers,
         repeat=repeat,
         require_reproducible=require_reproducible,

@@ -1,7 +1,8 @@
 """How much of a graph the engine computes: a model of 200 bytes may ask for any amount.
 
-An evaluation counts the nodes that it runs and the elements that it holds. Sizes are counted before
-memory is taken, wherever inputs and attributes decide them: see `opcheck.engine.sizes`.
+An evaluation counts the nodes that it runs, the iterations of its loops and the elements that it
+holds. Sizes are counted before memory is taken, wherever inputs and attributes decide them: see
+`opcheck.engine.sizes`.
 """
 
 from collections.abc import Iterator
@@ -19,10 +20,19 @@ _HELD = 4
 
 @dataclass(frozen=True)
 class GraphLimits:
-    """The most elements of a tensor, and the most runs of nodes, in the evaluation of a graph."""
+    """The limits of an evaluation.
+
+    Attributes:
+        elements: The most elements of a tensor.
+        nodes: The most runs of nodes. Each iteration of a loop counts as one more, as its graph may
+            be empty.
+    """
 
     elements: int = 1 << 25
     nodes: int = 100_000
+
+
+_USUAL = GraphLimits()
 
 
 @dataclass
@@ -30,28 +40,33 @@ class Budget:
     """What an evaluation has taken of its limits."""
 
     limits: GraphLimits
-    #: The runs of nodes so far, those of subgraphs included.
+    #: The runs so far: of nodes, those of subgraphs included, and of subgraphs as a whole.
     runs: int = 0
     #: The elements of tensors that are still held.
     held: int = 0
 
     def run(self) -> None:
-        """Count one more run of a node; raises BeyondBudget."""
+        """Count one more run of a node, or of a graph in its attributes; raises BeyondBudget."""
         self.runs += 1
-        if self.runs > self.limits.nodes:
-            most = f"opcheck runs at most {self.limits.nodes:,} nodes ({NODES_OPTION})"
-            raise BeyondBudget(f"the graph runs more nodes than that: {most}")
+        self.foresee(0)
+
+    def foresee(self, runs: int) -> None:
+        """Raise BeyondBudget if so many more runs are beyond the limit; nothing is counted."""
+        if self.runs + runs > self.limits.nodes:
+            option = f"{NODES_OPTION}, by default {_USUAL.nodes:,}"
+            most = f"opcheck runs at most {self.limits.nodes:,} of both ({option})"
+            raise BeyondBudget(f"the graph has too many runs of nodes and iterations: {most}")
 
     def hold(self, elements: int) -> None:
         """Count the elements of tensors that are held from now on; raises BeyondBudget."""
         self.held += elements
         most = _HELD * self.limits.elements
         if self.held > most:
-            held = f"opcheck holds at most {most:,}, {_HELD} times {ELEMENTS_OPTION}"
+            option = f"{ELEMENTS_OPTION}, by default {_USUAL.elements:,}"
+            held = f"opcheck holds at most {most:,}, {_HELD} times {option}"
             raise BeyondBudget(f"the tensors of the graph have {self.held:,} elements: {held}")
 
 
-_USUAL = GraphLimits()
 _limits: ContextVar[GraphLimits] = ContextVar("graph_limits", default=_USUAL)
 _budget: ContextVar[Budget | None] = ContextVar("graph_budget", default=None)
 
@@ -65,7 +80,8 @@ def check(what: str, elements: int) -> None:
     """Raise BeyondBudget for a tensor of more elements than one may have; `what` names it."""
     most = limits().elements
     if elements > most:
-        computed = f"opcheck computes at most {most:,} ({ELEMENTS_OPTION})"
+        option = f"{ELEMENTS_OPTION}, by default {_USUAL.elements:,}"
+        computed = f"opcheck computes at most {most:,} ({option})"
         raise BeyondBudget(f"{what} of {elements:,} elements: {computed}")
 
 
@@ -96,3 +112,33 @@ def counting() -> Iterator[Budget]:
         yield budget
     finally:
         _budget.reset(token)
+
+
+@contextmanager
+def iterating(iterations: int = 0) -> Iterator["Held"]:
+    """Count what a loop holds from one iteration to the next; nothing of it after the loop.
+
+    iterations: how many there are at least. Raises BeyondBudget at once for too many.
+    """
+    with counting() as budget:
+        budget.foresee(iterations)
+        before = budget.held
+        yield Held(budget)
+        budget.held = before
+
+
+@dataclass
+class Held:
+    """The elements that a loop holds."""
+
+    budget: Budget
+    #: The elements of what each iteration replaces.
+    _states: int = 0
+
+    def replace(self, states: int, elements: int) -> None:
+        """Count the elements of the new states, and of what is kept of this iteration.
+
+        Raises BeyondBudget.
+        """
+        self.budget.hold(states - self._states + elements)
+        self._states = states

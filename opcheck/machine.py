@@ -1,7 +1,8 @@
 """Look at what of a machine changes verdicts, without asking any backend.
 
 The locale, the processor's instructions, and threads decide answers of some engines. `look` returns
-what is here, and `remarks` which of it matters for the backends and operators of a run.
+what is here, and `remarks` which of it matters for the backends and operators of a run. `in_ci`
+tells a gate's machine from a person's.
 """
 
 import ctypes
@@ -32,6 +33,11 @@ _BFLOAT16 = frozenset({"AVX-512 BF16", "AMX BF16", "NEON BF16"})
 #: glibc's mask of all categories of a locale.
 _ALL_CATEGORIES = 0x1FBF
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+def in_ci() -> bool:
+    """Return True where the environment variable CI is set, and not to `0` or `false`."""
+    return os.environ.get("CI", "").lower() not in ("", "0", "false")
 
 
 def look() -> dict[str, str]:

@@ -57,9 +57,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     option("--opcheck-config", help=about, type=Path)
     about = "Fail where a backend does not support a case, instead of skipping it."
     option("--opcheck-require-supported", help=about, action="store_true")
+    about = "Let a case that a ledger lists pass, as xpassed, instead of failing the test."
+    option("--opcheck-allow-unexpected-passes", help=about, action="store_true")
     parser.addini("opcheck_backend", "Backends, as --opcheck-backend.", "linelist", [])
     parser.addini("opcheck_known", "Ledgers, as --opcheck-known.", "linelist", [])
     parser.addini("opcheck_level", "As --opcheck-level.", default="core")
+    about = "As --opcheck-allow-unexpected-passes, but not used where the variable CI is set."
+    parser.addini("opcheck_allow_unexpected_passes", about, "bool", default=False)
 
 
 @dataclass(eq=False)
@@ -101,8 +105,24 @@ class _Judges:
 
         paths = tuple(Path(one) for one in (*self.setting("known"), *more))
         if paths not in self._gates:
-            self._gates[paths] = Gate(load_user_ledgers(paths))
+            lenient = self.allows_unexpected_passes()
+            self._gates[paths] = Gate(load_user_ledgers(paths), lenient=lenient)
         return self._gates[paths]
+
+    def allows_unexpected_passes(self) -> bool:
+        """Return True if a case that a ledger lists may pass.
+
+        The setting of the project does not count where CI is set: a gate says itself what is red.
+        """
+        by_option = bool(self.config.getoption("opcheck_allow_unexpected_passes"))
+        return by_option or (self._has_lenient_setting() and not _in_ci())
+
+    def leaves_out_lenient_setting(self) -> bool:
+        """Return True if the project's setting for unexpected passes is not used, because of CI."""
+        return self._has_lenient_setting() and not self.allows_unexpected_passes()
+
+    def _has_lenient_setting(self) -> bool:
+        return bool(self.config.getini("opcheck_allow_unexpected_passes"))
 
     def judge(self, case: Case, backend: BackendLike, known: Iterable[str | Path] = ()) -> Result:
         from opcheck.api import as_result
@@ -185,7 +205,13 @@ class _Judges:
         from opcheck.grouping import group_by
         from opcheck.model import Verdict
 
-        outcomes = {Verdict.PASS: "passed", Verdict.WARN: "warned", Verdict.KNOWN: "known"}
+        outcomes = {
+            Verdict.PASS: "passed",
+            Verdict.WARN: "warned",
+            Verdict.KNOWN: "known",
+            # Without leave, it has failed.
+            Verdict.UNEXPECTED_PASS: "passed unexpectedly",
+        }
         if not self.config.getoption("opcheck_require_supported"):
             outcomes[Verdict.UNSUPPORTED] = "unsupported"
 
@@ -212,9 +238,22 @@ class _Judges:
         if unsupported:
             message = f"{count(unsupported)}unsupported: {unsupported[0].reason}"
             raise pytest.skip.Exception(message, _use_item_location=True)
+        passed = by_outcome.get("passed unexpectedly")
+        if passed:
+            cause = passed[0].known.cause if passed[0].known else passed[0].reason
+            node.stash[_PASSED_UNEXPECTEDLY] = f"{count(passed)}{cause}"
 
 
 _KEY = pytest.StashKey[_Judges]()
+#: Of a test that passed, though a ledger lists its case: the cause that is stated there.
+_PASSED_UNEXPECTEDLY = pytest.StashKey[str]()
+
+
+def _in_ci() -> bool:
+    """Return True where the environment variable CI is set, as `opcheck run` asks it."""
+    from opcheck.machine import in_ci
+
+    return in_ci()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -358,8 +397,15 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Let a ledger alone excuse a case: a hook that marks it as xfail does not."""
+    """Let a ledger alone excuse a case: a hook that marks it as xfail does not.
+
+    A test that passed though a ledger lists its case, and may, is reported as xpassed.
+    """
     report = yield
+    passed_unexpectedly = item.stash.get(_PASSED_UNEXPECTEDLY, None)
+    if call.when == "call" and report.passed and passed_unexpectedly is not None:
+        report.wasxfail = passed_unexpectedly
+        return report
     if not isinstance(item, CaseItem) or not hasattr(report, "wasxfail"):
         return report
     by_ledger = (
@@ -403,6 +449,9 @@ def pytest_testnodedown(node: Any) -> None:
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Name case files that were there and not judged, and backends that support none."""
     judges = config.stash[_KEY]
+    if judges.leaves_out_lenient_setting():
+        setting = "opcheck_allow_unexpected_passes"
+        terminalreporter.line(f"opcheck: setting {setting} not used where CI is set")
     for what, paths in judges.not_judged().items():
         terminalreporter.line(f"opcheck: {what}: {_some(paths)}")
     for backend in judges.lacking:

@@ -21,10 +21,11 @@ def evaluate(
 
 
 def by_reading(
-    op: OpVersion, inputs: Sequence[Array | None], attrs: Attrs
+    op: OpVersion, inputs: Sequence[Array | None], attrs: Attrs, outputs: int | None = None
 ) -> dict[str, tuple[Array, ...] | None]:
     """The outputs by the names of the readings that they follow; None for a refusal."""
-    answers = each_answer(Node(op, tuple(inputs), attrs))
+    asked = None if outputs is None else range(outputs)
+    answers = each_answer(Node(op, tuple(inputs), attrs, asked))
     return {
         ", ".join(one.chosen.values()): None
         if isinstance(one.answer, InvalidNode)

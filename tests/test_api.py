@@ -1,5 +1,6 @@
 """opcheck from Python: the functions that `import opcheck` offers."""
 
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -14,8 +15,10 @@ from opcheck.errors import BackendUnavailable, CaseFileError, UsageError
 from opcheck.model import Agreement, Verdict
 from opcheck.report import store
 from tests.cli import fakes
+from tests.expecting import error_of
 from tests.report.made import record
 from tests.report.runs import run_of
+from tests.wording import Wording
 
 TIES = "Hardmax/worked_example_of_ties@dtype=float32,attrs.axis=1"
 LARGE = "Softmax/node_test_large_number@opset=13,dtype=float32"
@@ -170,19 +173,22 @@ def test_backends_that_are_compared_may_be_functions_and_addresses(file: Path) -
 
 
 @pytest.mark.parametrize(
-    ("backends", "error", "said"),
+    ("backends", "error"),
     [
-        ("onnxruntme", UsageError, "did you mean 'onnxruntime'"),
-        ("py:no_such_module", (UsageError, BackendUnavailable), "no_such_module"),
-        ([softmax, softmax], UsageError, "object:softmax"),
-        ([3], UsageError, "3 is no backend"),
-        ([], UsageError, "no backend"),
+        ("onnxruntme", UsageError),
+        ("py:no_such_module", (UsageError, BackendUnavailable)),
+        ([softmax, softmax], UsageError),
+        ([3], UsageError),
+        ([], UsageError),
     ],
+    ids=["misspelled", "no module", "twice", "a number", "none"],
 )
-def test_a_backend_that_cannot_be_meant_is_an_error(backends: Any, error: Any, said: str) -> None:
+def test_a_backend_that_cannot_be_meant_is_an_error(
+    backends: Any, error: Any, wording: Wording
+) -> None:
     with pytest.raises(error) as raised:
         [*opcheck.run(opcheck.load(ids=[LARGE]), backends)]
-    assert said in "\n".join(raised.value.lines())
+    assert raised.value == wording
 
 
 def test_no_case_is_an_error_before_anything_starts() -> None:
@@ -204,11 +210,31 @@ def test_a_ledger_is_a_gate(tmp_path: Path) -> None:
     assert (mended.verdict, mended.failed) == (Verdict.UNEXPECTED_PASS, True)
 
 
-def test_a_damaged_file_reports_all_its_problems(file: Path) -> None:
+def test_a_listed_case_may_pass_if_that_is_allowed(tmp_path: Path) -> None:
+    ledger = tmp_path / "known.yaml"
+    ledger.write_text(
+        "backend: object:softmax\nknown:\n- verdict: fail\n  cause: overflows\n"
+        "  where:\n  - {op: Softmax, name: node_test_large_number}\n"
+    )
+    cases = opcheck.load(ids=[LARGE])
+    stored = tmp_path / "run.jsonl"
+    allowing = opcheck.run(cases, softmax, known=ledger, allow_unexpected_passes=True, save=stored)
+    (passed,) = allowing
+    assert (passed.verdict, passed.failed) == (Verdict.UNEXPECTED_PASS, False)
+    assert opcheck.status(allowing).code == 0
+    # A stored run goes by what it was told.
+    assert opcheck.status(stored).code == 0
+    assert [record.failed for record in opcheck.read(stored).records] == [False]
+    strict = opcheck.run(cases, softmax, known=ledger)
+    assert [result.failed for result in strict] == [True]
+    assert opcheck.status(strict).code == 1
+
+
+def test_a_damaged_file_reports_all_its_problems(file: Path, wording: Wording) -> None:
     file.write_text(CASES.replace("opset: 13", "opsett: 13"))
-    with pytest.raises(CaseFileError) as error:
-        opcheck.load(file)
-    assert sum("did you mean 'opset'" in line for line in error.value.lines()) == 2
+    error = error_of(CaseFileError, opcheck.load, file)
+    assert len(error.problems) == 2
+    assert error == wording
 
 
 def test_a_session_keeps_its_backends_between_runs(file: Path) -> None:
@@ -219,21 +245,23 @@ def test_a_session_keeps_its_backends_between_runs(file: Path) -> None:
             assert found == [Verdict.PASS, Verdict.PASS]
 
 
-def test_a_run_that_is_left_early_leaves_the_session_usable(file: Path) -> None:
+def test_a_run_that_is_left_early_leaves_the_session_usable(file: Path, wording: Wording) -> None:
     cases = opcheck.load(file)
     with opcheck.Session(["numpy", softmax]) as session:
         left = session.run(cases)
         next(left)
         assert [one.verdict for one in session.run(cases)] == [Verdict.PASS] * 4
-        with pytest.raises(UsageError, match="another run of this session"):
-            next(left)
+        assert error_of(UsageError, next, left) == wording
 
 
-def test_a_case_that_cannot_be_asked_here_leaves_the_session_usable(file: Path) -> None:
+def test_a_case_that_cannot_be_asked_here_leaves_the_session_usable(
+    file: Path, wording: Wording
+) -> None:
     right, agreed = opcheck.load(file)
     with opcheck.Session([softmax]) as session:
-        with pytest.raises(UsageError, match="there is only one"):
+        with pytest.raises(UsageError) as raised:
             [*session.run([agreed])]
+        assert raised.value == wording
         (result,) = session.run([right])
     assert result.verdict is Verdict.PASS
 
@@ -303,34 +331,46 @@ def test_a_difference_to_a_run_that_was_cut_short_has_no_regression_and_is_no_pa
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    "call",
     [
-        (lambda cases: opcheck.load(level="vast"), "no level 'vast'"),  # type: ignore[arg-type]
-        (
-            lambda cases: opcheck.load(ops=["Hardmax"], dtypes=np.float32),  # type: ignore[arg-type]
-            "unknown dtype",
-        ),
-        (lambda cases: opcheck.run([LARGE], softmax), "is no case"),  # type: ignore[list-item]
-        (lambda cases: opcheck.run(cases[0], softmax), "is a list of cases"),
-        (lambda cases: opcheck.run(None, softmax), "is a list of cases"),  # type: ignore[arg-type]
-        (lambda cases: opcheck.load(opsets="13"), "an opset is a whole number"),  # type: ignore[arg-type]
-        (
-            lambda cases: opcheck.load(ops=["Hardmax"], keywords="zzz"),
-            r"none of .* cases is of keywords zzz, op Hardmax, level core; \S+ without keywords$",
-        ),
-        (lambda cases: opcheck.run(cases, softmax, memory_limit="1B"), "in this process"),
-        (lambda cases: opcheck.run(cases, softmax, save="no/run.jsonl"), "there is no folder no"),
-        (lambda cases: opcheck.run(cases, softmax, save="a.yaml"), "no report has a name in .yaml"),
-        (lambda cases: [*opcheck.Session(["numpy"]).run(cases)], "the session is not open"),
-        (lambda cases: opcheck.run(cases, softmax, jobs=0), "jobs is a whole number from 1"),
-        (lambda cases: opcheck.run(cases, softmax, repeat=0), "repeat is a whole number from 1"),
-        (lambda cases: opcheck.run(cases, softmax, timeout=-1), "timeout is a number of seconds"),
-        (lambda cases: opcheck.bench(cases, [softmax]), "cannot be timed"),  # type: ignore[list-item]
+        lambda cases: opcheck.load(level="vast"),  # type: ignore[arg-type]
+        lambda cases: opcheck.load(ops=["Hardmax"], dtypes=np.float32),  # type: ignore[arg-type]
+        lambda cases: opcheck.run([LARGE], softmax),  # type: ignore[list-item]
+        lambda cases: opcheck.run(cases[0], softmax),
+        lambda cases: opcheck.run(None, softmax),  # type: ignore[arg-type]
+        lambda cases: opcheck.load(opsets="13"),  # type: ignore[arg-type]
+        lambda cases: opcheck.load(ops=["Hardmax"], keywords="zzz"),
+        lambda cases: opcheck.run(cases, softmax, memory_limit="1B"),
+        lambda cases: opcheck.run(cases, softmax, save="no/run.jsonl"),
+        lambda cases: opcheck.run(cases, softmax, save="a.yaml"),
+        lambda cases: [*opcheck.Session(["numpy"]).run(cases)],
+        lambda cases: opcheck.run(cases, softmax, jobs=0),
+        lambda cases: opcheck.run(cases, softmax, repeat=0),
+        lambda cases: opcheck.run(cases, softmax, timeout=-1),
+        lambda cases: opcheck.bench(cases, [softmax]),  # type: ignore[list-item]
+    ],
+    ids=[
+        "level",
+        "dtypes",
+        "id for a case",
+        "case for a list",
+        "None",
+        "opsets",
+        "keywords",
+        "memory_limit",
+        "folder",
+        "format",
+        "not open",
+        "jobs",
+        "repeat",
+        "timeout",
+        "function for a benchmark",
     ],
 )
-def test_an_argument_that_makes_no_sense_is_a_usage_error(call: Any, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        call(opcheck.load(ids=LARGE))
+def test_an_argument_that_makes_no_sense_is_a_usage_error(call: Any, wording: Wording) -> None:
+    error = error_of(UsageError, call, opcheck.load(ids=LARGE))
+    # The number of shipped cases of an operator grows, and a function lies anywhere.
+    assert re.sub(r"\d,\d{3}|0x[0-9a-f]+", "#", "\n".join(error.lines())) == wording
 
 
 def test_outputs_that_nobody_asked_for_are_dropped() -> None:
@@ -347,16 +387,13 @@ def test_outputs_that_nobody_asked_for_are_dropped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("backend", "name", "said"),
-    [
-        ("object:softmax", "node_test_large_numbr", "did you mean 'node_test_large_number'"),
-        ("onnxruntime", "node_test_large_number", "not about a backend of the run"),
-    ],
+    ("backend", "name"),
+    [("object:softmax", "node_test_large_numbr"), ("onnxruntime", "node_test_large_number")],
 )
-def test_a_ledger_that_lists_in_vain_is_refused(tmp_path, backend, name, said):
+def test_a_ledger_that_lists_in_vain_is_refused(tmp_path, backend, name, wording):
     ledger = tmp_path / "known.yaml"
     where = f"  where:\n  - {{op: Softmax, name: {name}}}\n"
     ledger.write_text(f"backend: {backend}\nknown:\n- verdict: fail\n  cause: none\n{where}")
     with pytest.raises(CaseFileError) as error:
         [*opcheck.run(opcheck.load(ids=LARGE), softmax, known=ledger)]
-    assert said in "\n".join(error.value.lines())
+    assert error.value == wording

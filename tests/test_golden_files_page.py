@@ -33,8 +33,8 @@ def test_every_file_and_folder_is_named(tmp_path: Path) -> None:
 
 def test_numbers_and_methods_are_those_of_the_code() -> None:
     *digits, most = (f"{bits:,}" for bits in rounding.DIGITS)
-    assert f"with {', '.join(digits)} and {most} binary digits" in PAGE
-    assert f"that {rounding.DIGITS[-1] // 2:,} digits do not tell" in PAGE
+    assert f" {', '.join(digits)} and {most} binary digits" in PAGE
+    assert f" {rounding.DIGITS[-1] // 2:,} digits do not" in PAGE
     flat = " ".join(PAGE.split())
     assert all(text in flat for text in METHOD_TEXTS.values())
 

@@ -86,7 +86,7 @@ def test_the_gate_takes_its_commands_from_the_readme():
     [
         (900_000, 1, ""),
         (1_000_001, 1, "files above 1000000 bytes: 1000001 data0"),
-        (900_000, 6, "the last commit adds"),
+        (900_000, 6, "last commit adds"),
     ],
 )
 def test_the_gate_refuses_a_large_file_and_a_large_commit(tmp_path, size, count, message):

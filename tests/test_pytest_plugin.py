@@ -1,6 +1,7 @@
 """The pytest plugin: case files as tests, and the fixture `opcheck_case`, as a project has them."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 from junitparser import JUnitXml
 
 from tests.shell import Forked
+from tests.wording import Wording, lines_with
 
 pytestmark = [pytest.mark.processes, pytest.mark.starts_early]
 
@@ -154,6 +156,11 @@ def named(backend: str, outcome: tuple[str, str]) -> dict[str, tuple[str, str]]:
     return {f"Softmax/{name}[{backend}]": outcome for name in ("one_row", "large")}
 
 
+def first_with(text: str, part: str) -> str:
+    """Return the first line with this part: those of pytest's summary are cut to the width."""
+    return lines_with(text, part).splitlines()[0]
+
+
 def outcomes(said: Said) -> dict[str, str]:
     return {name: outcome for name, (outcome, _) in said[1].items()}
 
@@ -198,14 +205,66 @@ def test_a_gap_fails_where_support_is_required_or_a_ledger_does_not_list_it(proj
     assert project(*words, "--opcheck-known=mine.yaml", mine_yaml=ledger)[0] == 1
 
 
+#: A ledger whose cases the engine passes, and the words that ask for a run with it.
+OUTDATED = LEDGER.replace("py:backends:Wrong", "numpy")
+WITH_OUTDATED = ("cases", "--opcheck-backend=numpy", "--opcheck-known=mine.yaml")
+ALLOWING = "[pytest]\nopcheck_allow_unexpected_passes = true\n"
+
+
+def test_a_listed_case_may_pass_if_that_is_allowed(project: Any) -> None:
+    assert project(*WITH_OUTDATED, mine_yaml=OUTDATED)[0] == 1
+    allowing = "--opcheck-allow-unexpected-passes"
+    code, found, text = project(*WITH_OUTDATED, allowing, "-rX", mine_yaml=OUTDATED)
+    assert code == 0
+    assert found["Softmax/one_row[numpy]"][0] == "passed"
+    assert "1 xpassed" in text
+    assert "adds a tenth" in text
+    # Another failure stays red.
+    wrong = (*WITH_OUTDATED, "--opcheck-backend=py:backends:Wrong", allowing)
+    code, found, _ = project(*wrong, mine_yaml=OUTDATED)
+    assert code == 1
+    assert found["Softmax/one_row[py:backends:Wrong]"][0] == "Failure"
+
+
+def test_the_fixture_lets_a_listed_case_pass_too(project: Any) -> None:
+    tests = TESTS.partition("def test_pattern")[0]
+    tests = tests.replace('yaml")', 'yaml", known="mine.yaml")')
+    words = ("test_mine.py",)
+    files = {
+        "test_mine_py": tests,
+        "mine_yaml": LEDGER.replace("py:backends:Wrong", "object:softmax"),
+    }
+    assert project(*words, **files)[0] == 1
+    code, _, text = project(*words, "--opcheck-allow-unexpected-passes", **files)
+    assert code == 0
+    assert "1 xpassed" in text
+
+
+def test_the_setting_of_a_project_lets_cases_pass_but_not_in_ci(
+    project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = (*WITH_OUTDATED, "-c", "mine.ini")
+    files = {"mine_yaml": OUTDATED, "mine_ini": ALLOWING}
+    monkeypatch.delenv("CI", raising=False)
+    assert project(*words, **files)[0] == 0
+    monkeypatch.setenv("CI", "1")
+    code, _, text = project(*words, **files)
+    assert code == 1
+    assert "setting opcheck_allow_unexpected_passes" in text
+    # What the command line states is meant.
+    assert project(*words, "--opcheck-allow-unexpected-passes", **files)[0] == 0
+
+
 @pytest.mark.parametrize("words", [[], ["-n1"]])
-def test_who_supports_no_case_at_all_is_not_green(project: Any, words: list[str]) -> None:
+def test_who_supports_no_case_at_all_is_not_green(
+    project: Any, words: list[str], wording: Wording
+) -> None:
     asked = "--opcheck-backend=numpy", "--opcheck-backend=py:backends:Lacking"
     code, found, text = project("cases", *words, *asked)
     assert code == 1
     assert {outcome for outcome, _ in found.values()} == {"passed", "Skipped"}
-    assert "nothing was judged: py:backends:Lacking supports none of its cases" in text
-    assert "numpy supports none" not in text
+    # Of numpy, which supports both cases, nothing is said.
+    assert lines_with(text, "nothing was judged: ") == wording
 
 
 @pytest.mark.gate
@@ -224,30 +283,32 @@ def test_keywords_and_workers_are_those_of_pytest(project: Any) -> None:
     assert (code, {*found}) == (0, {"Softmax/large[numpy]"})
 
 
-def test_settings_of_the_project_name_backends(project: Any) -> None:
+def test_settings_of_the_project_name_backends(project: Any, wording: Wording) -> None:
     ini = "[pytest]\nopcheck_backend = numpy\nopcheck_level = smoke\n"
     code, found, text = project("cases", "-c", "mine.ini", mine_ini=ini)
     assert code == 1
-    assert "of 1 case files, none has a case of this level" in text
+    assert first_with(text, "of 1 case files") == wording
     assert {*found} == {"--opcheck-backend"}
 
 
 @pytest.mark.gate
 @pytest.mark.parametrize("words", [[], ["-n1"]])
-def test_backends_without_a_case_are_no_green_run(project: Any, words: list[str]) -> None:
+def test_backends_without_a_case_are_no_green_run(
+    project: Any, words: list[str], wording: Wording
+) -> None:
     asked = ["test_kernels.py", "-k", "test_softmax", *words]
     assert words or project(*asked)[0] == 0
     code, _, text = project(*asked, "--opcheck-backend=numpy")
     assert code == 1
-    assert "--opcheck-backend: no case was collected" in text
+    assert first_with(text, "--opcheck-backend: no case") == wording
 
 
-def test_a_damaged_file_is_an_error_with_its_place(project: Any) -> None:
+def test_a_damaged_file_is_an_error_with_its_place(project: Any, wording: Wording) -> None:
     code, _, text = project(
         "cases", "--opcheck-backend=numpy", cases__bad_yaml="op: Softmax\ncases:\n- nam: x\n"
     )
     assert code == 2
-    assert "bad.yaml:3:3: unknown key 'nam' (did you mean 'name'?)" in text
+    assert lines_with(text, "bad.yaml:3:3: ") == wording
     assert "Traceback" not in text
 
 
@@ -295,21 +356,24 @@ def test_what_failed_last_is_asked_alone(project: Any) -> None:
     assert {*found} == {"Softmax/large[py:backends:Wrong]"}
 
 
-def test_a_backend_that_cannot_be_used_is_one_line_a_test(project: Any) -> None:
+def test_a_backend_that_cannot_be_used_is_one_line_a_test(project: Any, wording: Wording) -> None:
     code, found, text = project("cases", "--opcheck-backend=py:nomodule:X")
     assert code == 1
-    assert all("there is no module 'nomodule'" in said for _, said in found.values())
+    [(_, said)] = {*found.values()}
+    # Whether a near name is proposed depends on what is installed.
+    assert said.splitlines()[0] == wording
     assert "Traceback" not in text
     assert len(text.splitlines()) < 60
 
 
 @pytest.mark.parametrize("words", [["cases"], ["-o", "opcheck_known=none.yaml"]])
-def test_a_wrong_setting_is_one_usage_error(project: Any, words: list[str]) -> None:
+def test_a_wrong_setting_is_one_usage_error(
+    project: Any, words: list[str], wording: Wording
+) -> None:
     backend = "onnxruntim" if words == ["cases"] else "numpy"
     code, found, text = project(*words, f"--opcheck-backend={backend}")
     assert (code, dict(found)) == (4, {})
-    ledger = "none.yaml:1:1: there is no such file"
-    assert ("did you mean 'onnxruntime'?" if backend != "numpy" else ledger) in text
+    assert lines_with(text, "'onnxruntime'" if backend != "numpy" else "none.yaml:1:1: ") == wording
 
 
 def test_case_files_that_nothing_judges_are_named(project: Any) -> None:
@@ -373,7 +437,9 @@ def test_a_link_that_leads_nowhere_is_an_error_as_for_opcheck_run(project: Any, 
 
 
 @pytest.mark.parametrize("words", [[], pytest.param(["-n1"], marks=pytest.mark.gate)])
-def test_what_is_left_out_is_counted_and_named(project: Any, words: list[str]) -> None:
+def test_what_is_left_out_is_counted_and_named(
+    project: Any, words: list[str], wording: Wording
+) -> None:
     text = f"op: Softmax\ncases:\n- {CASE.replace('NAME', 'left')}\n"
     code, found, printed = project(
         "cases",
@@ -389,21 +455,21 @@ def test_what_is_left_out_is_counted_and_named(project: Any, words: list[str]) -
     )
     assert (code, {*found}) == (0, {*named("numpy", ("", ""))})
     lines = [line for line in printed.splitlines() if line.startswith("opcheck: ")]
-    assert lines == [
-        "opcheck: case files left out, as hidden or by the settings of pytest: 3:"
-        " cases/build/ignored.yaml, cases/venv/deep.yaml, cases/.folder/deep.yaml",
-        "opcheck: case files without a case of level core: 1: cases/deep.yaml",
-        "opcheck: YAML files that are not case files: 1: cases/other.yaml",
+    assert [re.findall(r"cases/\S+[.]yaml", line) for line in lines] == [
+        ["cases/build/ignored.yaml", "cases/venv/deep.yaml", "cases/.folder/deep.yaml"],
+        ["cases/deep.yaml"],
+        ["cases/other.yaml"],
     ]
+    assert lines == wording
 
 
-def test_a_project_s_own_setting_leaves_folders_out(project: Any) -> None:
+def test_a_project_s_own_setting_leaves_folders_out(project: Any, wording: Wording) -> None:
     ini = "[pytest]\nnorecursedirs = build\n"
     text = f"op: Softmax\ncases:\n- {CASE.replace('NAME', 'deep')}\n"
     words = ["cases", "--opcheck-backend=numpy", "-c", "mine.ini"]
     code, found, printed = project(*words, mine_ini=ini, cases__build__deep_yaml=text)
     assert (code, {*found}) == (0, {*named("numpy", ("", ""))})
-    assert "left out, as hidden or by the settings of pytest: 1: cases/build/deep.yaml" in printed
+    assert lines_with(printed, "cases/build/deep.yaml") == wording
 
 
 @pytest.mark.gate
@@ -411,30 +477,32 @@ def test_a_ledger_may_list_cases_of_files_that_are_not_asked(project: Any) -> No
     inputs = "{input: {dtype: float32, value: [0]}}"
     more = f"op: Softmax\ncases:\n- {{name: else, opset: 13, inputs: {inputs}}}\n"
     words = ["--opcheck-backend=py:backends:Wrong", "--opcheck-known=known.yaml"]
-    code, _, text = project("cases/more.yaml", *words, cases__more_yaml=more)
-    assert (code, "none of the cases" in text) == (1, False)
+    code, found, text = project("cases/more.yaml", *words, cases__more_yaml=more)
+    assert code == 1
+    # No test of the ledger fails for the cases that it lists in vain.
+    assert outcomes((code, found, text)) == {"Softmax/else[py:backends:Wrong]": "Failure"}
 
 
 @pytest.mark.gate
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ("one_row", "one_ro", "did you mean 'one_row'?"),
-        ("py:backends:Wrong", "onnxruntime", "this ledger is not about a backend"),
-    ],
+    ("old", "new"), [("one_row", "one_ro"), ("py:backends:Wrong", "onnxruntime")]
 )
-def test_a_ledger_that_lists_in_vain_fails(project: Any, old: str, new: str, said: str) -> None:
+def test_a_ledger_that_lists_in_vain_fails(
+    project: Any, old: str, new: str, wording: Wording
+) -> None:
     words = ["cases", "--opcheck-backend=py:backends:Wrong", "--opcheck-known=mine.yaml"]
-    code, _, text = project(*words, mine_yaml=LEDGER.replace(old, new))
+    code, found, _ = project(*words, mine_yaml=LEDGER.replace(old, new))
     assert code == 1
-    assert said in text
+    outcome, message = found["--opcheck-known"]
+    assert outcome == "Failure"
+    assert message == wording
 
 
-def test_cases_that_a_conftest_removes_are_no_green_run(project: Any) -> None:
+def test_cases_that_a_conftest_removes_are_no_green_run(project: Any, wording: Wording) -> None:
     hook = "def pytest_collection_modifyitems(items):\n    del items[:]\n"
     code, _, text = project("cases", "--opcheck-backend=numpy", conftest_py=hook)
     assert code in (1, 5)
-    assert "nothing was judged: none of 2 collected cases ran" in text
+    assert lines_with(text, "nothing was judged: ") == wording
 
 
 MARKING = """
@@ -459,7 +527,7 @@ def test_kernel(opcheck_case):
 """
 
 
-def test_a_kernel_that_leaves_with_status_0_is_a_crash(project: Any) -> None:
+def test_a_kernel_that_leaves_with_status_0_is_a_crash(project: Any, wording: Wording) -> None:
     code, found, text = project("test_exit.py", test_exit_py=EXITING)
     assert (code, outcomes((code, found, text))) == (1, {"test_kernel": "Failure"})
-    assert "would have left with status 0" in text
+    assert first_with(text, "with status 0") == wording

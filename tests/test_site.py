@@ -11,6 +11,7 @@ import pytest
 import opcheck
 from docs import rulings
 from docs.site import (
+    __main__ as site,
     api_pages,
     checks,
     command_pages,
@@ -47,6 +48,17 @@ def pages(cases: Sequence[Case]) -> dict[str, str]:
     met = rulings.met_by(case for case in cases if case.rule == "open")
     every = operator_pages.operators(cases, met)
     return {one.name: operator_pages.page(one, (), ()) for one in every}
+
+
+def test_without_sphinx_no_site_is_said_to_be_whole(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(site, "generated", lambda *_: {})
+    monkeypatch.setattr(site.sources, "write", lambda *_: 0)
+    monkeypatch.setattr(site, "sphinx", lambda *_: 1)
+    monkeypatch.setattr(site.sys, "argv", ["site", "--quick", "-o", str(tmp_path)])
+    assert site.main() == 1
+    said = capsys.readouterr()
+    assert "wrong links" not in said.out
+    assert "[site]" in said.err
 
 
 # ── operators ─────────────────────────────────────────────────────────────────────────────────

@@ -4,15 +4,11 @@ A sentence can then be written better without a change of any test: `pytest --up
 writes it anew. What counts is a text of more than three words in a comparison, in `match=` of
 `pytest.raises`, or in `startswith`, `endswith` and `re.search`, written there or given there by the
 name of a local variable, of a constant of the module or of a parameter of the test.
-
-`python -m tests.test_wording_is_in_snapshots` prints how many tests of which files have one.
 """
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,79 +19,10 @@ TESTS = Path(__file__).parent
 MOST_WORDS = 3
 #: Files with texts that are not the product's wording, each with the reason.
 EXCEPTIONS = {
-    "test_wording_is_in_snapshots.py": "the examples below",
+    "backends/test_missing.py": "messages of engines, of which a sentence is found",
+    "numbers/test_machine.py": "names of ways to compute, by which a benchmark refers to them",
     "situations/test_families.py": "names of situations, by which arguments refer to them",
 }
-#: Files that still compare wording. A file without such tests leaves the list.
-NOT_YET: tuple[str, ...] = (
-    "analysis/test_status.py",
-    "backends/adapters/test_openvino.py",
-    "backends/adapters/test_py.py",
-    "backends/adapters/test_tract.py",
-    "backends/isolation/test_cleanup.py",
-    "backends/isolation/test_pool.py",
-    "backends/isolation/test_stopwatch.py",
-    "backends/runners/test_tensors.py",
-    "backends/test_address.py",
-    "backends/test_floating_point.py",
-    "backends/test_missing.py",
-    "backends/test_profiles.py",
-    "bounds/lp_pool/test_honest.py",
-    "bounds/lp_pool/test_narrow.py",
-    "bounds/test_scatter.py",
-    "clauses/test_pages.py",
-    "compare/test_verdict.py",
-    "compare/test_where.py",
-    "compare/test_whole_models.py",
-    "diagnose/test_numbers.py",
-    "engine/ops/test_gelu.py",
-    "engine/ops/test_powers.py",
-    "engine/test_evaluate.py",
-    "engine/test_windows.py",
-    "execution/bench/test_session.py",
-    "execution/test_expected.py",
-    "execution/test_gate.py",
-    "execution/test_half_inside.py",
-    "execution/test_locate.py",
-    "execution/test_mutate.py",
-    "execution/test_oracle_backend.py",
-    "graph/test_folders.py",
-    "graph/test_model_files.py",
-    "graph/test_nodes.py",
-    "known/test_shipped.py",
-    "known/test_writing.py",
-    "numbers/test_machine.py",
-    "reading/test_reader.py",
-    "report/html/test_browser.py",
-    "report/html/test_run_page.py",
-    "report/test_failure.py",
-    "report/test_json_lines.py",
-    "report/test_listing.py",
-    "report/test_store_reading.py",
-    "report/test_summary.py",
-    "report/test_support.py",
-    "suite/test_expand.py",
-    "suite/test_golden_damage.py",
-    "suite/test_load.py",
-    "suite/test_models.py",
-    "suite/test_resolve.py",
-    "suite/test_sequences.py",
-    "suite/test_tensors.py",
-    "suite/test_writing.py",
-    "test_api.py",
-    "test_ci_files.py",
-    "test_docs.py",
-    "test_dtypes.py",
-    "test_errors.py",
-    "test_golden_files_page.py",
-    "test_packaging.py",
-    "test_pytest_plugin.py",
-    "test_readme.py",
-    "test_reports.py",
-    "test_stored_runs_page.py",
-    "timing/test_comparing.py",
-)
-
 #: Methods and functions whose arguments are compared with a text.
 _COMPARING = ("startswith", "endswith", "removeprefix", "removesuffix", "search", "fullmatch")
 _WORD = re.compile(r"[(\"'`]*[A-Za-z][a-z]*(['-][a-z]+)?[)\"'`,.;:!?]*")
@@ -202,15 +129,13 @@ def wordy(source: str) -> dict[str, list[str]]:
     return found
 
 
-@cache
+@pytest.fixture(scope="module")
 def wordy_files() -> dict[str, dict[str, list[str]]]:
     """Return `wordy` of each file of tests that has any."""
     found = {}
     for file in sorted(TESTS.rglob("test_*.py")):
-        name = file.relative_to(TESTS).as_posix()
-        texts = wordy(file.read_text(encoding="utf-8"))
-        if texts and name not in EXCEPTIONS:
-            found[name] = texts
+        if texts := wordy(file.read_text(encoding="utf-8")):
+            found[file.relative_to(TESTS).as_posix()] = texts
     return found
 
 
@@ -238,13 +163,13 @@ def test_every_kind_of_comparison_counts(source, count):
     assert len(wordy(text)) == count
 
 
-def test_no_test_compares_wording():
-    found = {name: texts for name, texts in wordy_files().items() if name not in NOT_YET}
+def test_no_test_compares_wording(wordy_files):
+    found = {name: texts for name, texts in wordy_files.items() if name not in EXCEPTIONS}
     assert found == {}, "compare these with the fixture `wording`"
 
 
-def test_files_still_to_be_changed_compare_wording():
-    assert {*NOT_YET} - wordy_files().keys() == set(), "take these off NOT_YET"
+def test_each_exception_is_needed(wordy_files):
+    assert EXCEPTIONS.keys() - wordy_files.keys() == set()
 
 
 def test_each_stored_text_is_of_a_test():
@@ -256,10 +181,3 @@ def test_each_stored_text_is_of_a_test():
             if isinstance(node, ast.FunctionDef)
         }
         assert {name_of_test(heading) for heading in read(file)} <= tests, file
-
-
-if __name__ == "__main__":
-    counts = Counter({name: len(texts) for name, texts in wordy_files().items()})
-    print(f"{counts.total()} tests of {len(counts)} files compare wording")
-    for name, count in counts.most_common():
-        print(f"{count:4} {name}")

@@ -49,6 +49,11 @@ def lines_with(text: str | Sequence[str], part: str) -> str:
     return "\n".join(found)
 
 
+def without_times(text: str) -> str:
+    """Return a text with `#` for how many times something is, in which machines differ."""
+    return re.sub(r"\d[\d.,e+]* times", "# times", text)
+
+
 def text_of(value: object) -> str:
     """Return a text, the lines of a list, or what a user sees of an exception."""
     if isinstance(value, OpcheckError):

@@ -9,6 +9,7 @@ from benchmarks.planted import (
     first_windows,
     held_out,
     second_lot,
+    third_lot,
     working,
 )
 
@@ -22,6 +23,7 @@ LISTS: Mapping[str, Mapping[str, Bug]] = {
     "working": working.BUGS.bugs,
     "held_out": held_out.BUGS.bugs,
     "second": second_lot.BUGS.bugs,
+    "third": third_lot.BUGS.bugs,
 }
 
 

@@ -37,6 +37,9 @@ def main() -> int:
     print(f"{count} pages written: {time.monotonic() - began:.0f} s", flush=True)
     html = folder / "html"
     status = sphinx(folder / "source", html)
+    if not (html / "index.html").is_file():
+        print("no site was built: pip install -e '.[site]'", file=sys.stderr)
+        return status or 1
     wrong = [*checks.problems(html)]
     print("\n".join(wrong), file=sys.stderr)
     size = sum(file.stat().st_size for file in html.rglob("*") if file.is_file())

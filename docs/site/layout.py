@@ -58,6 +58,7 @@ SECTIONS = (
             "reference/run",
             "reference/protocol",
             "docs/rulings",
+            "docs/suggestions",
             "docs/errata",
             "CHANGELOG",
         ],

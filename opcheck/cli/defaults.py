@@ -13,9 +13,9 @@ from typing import Any
 import click
 from click.core import Context, ParameterSource
 
-from opcheck.cli import kept
 from opcheck.cli.console import note
 from opcheck.cli.files import OutputCommand
+from opcheck.machine import in_ci
 
 #: Keys whose option's parameter has another name.
 _PARAMETERS = {"backend": "addresses"}
@@ -77,7 +77,7 @@ def _stated(config: str | None) -> tuple[dict[str, Any], str]:
     problems.raise_if_any()
     if "known" in stated:
         stated["known"] = [str(file.path.parent / name) for name in stated["known"]]
-    if kept.in_ci():
+    if in_ci():
         left_out = [key for key in _NOT_IN_CI if stated.pop(key, None) is not None]
         if left_out:
             note(f"{file.shown}: [run] {', '.join(left_out)} not used where CI is set")

@@ -10,16 +10,17 @@ says itself what it compares. OPCHECK_KEEP=0 keeps nothing either.
 import gzip
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from opcheck.cli.console import note
 from opcheck.errors import UsageError
+from opcheck.machine import in_ci
 from opcheck.report.plain_text import one_line
 
 if TYPE_CHECKING:
@@ -33,11 +34,6 @@ _SUFFIX = ".jsonl.gz"
 _FAILURES = "failures.json"
 #: How the time of a run is its name: in UTC, so that clocks that are put back change no order.
 _TIME = "%Y%m%d-%H%M%S-%f"
-
-
-def in_ci() -> bool:
-    """Return True where the environment variable CI is set, and not to `0` or `false`."""
-    return os.environ.get("CI", "").lower() not in ("", "0", "false")
 
 
 def keep(run: "Run") -> None:
@@ -83,6 +79,22 @@ def last_run(what_for: str) -> Path:
     time = stated.replace(tzinfo=UTC).astimezone()
     note(f"the last run of this folder is of {time:%Y-%m-%d %H:%M:%S}: {_selection(runs[-1])}")
     return runs[-1]
+
+
+def case_files() -> list[Path]:
+    """Return the case files, and folders of them, that runs of the working directory named.
+
+    Those of the last run come first. Files that are gone are left out, and models, which need more
+    than a name. Empty where no run was kept.
+    """
+    folder = _folder()
+    runs = _runs_in(folder) if folder else []
+    named = [Path(path) for run in reversed(runs) for path in _header(run).get("paths", ())]
+    return [path for path in dict.fromkeys(named) if path.is_dir() or _is_yaml(path)]
+
+
+def _is_yaml(path: Path) -> bool:
+    return path.suffix.lower() in (".yaml", ".yml") and path.is_file()
 
 
 def failed_cases(run: "Run") -> dict[str, set[str]]:
@@ -134,11 +146,17 @@ def _with_failures(folder: Path, run: "Run") -> dict[str, list[str]]:
 
 def _selection(run: Path) -> str:
     """Return what a kept run was asked for, in the words of its header."""
+    return one_line(_header(run).get("selection", "it cannot be read"))
+
+
+def _header(run: Path) -> Mapping[str, Any]:
+    """Return the header of a kept run as it is in its file, {} if it cannot be read."""
     try:
         with gzip.open(run, "rt", encoding="utf-8") as file:
-            return one_line(json.loads(file.readline())["selection"])
-    except (OSError, EOFError, ValueError, TypeError, LookupError):
-        return "it cannot be read"
+            header = json.loads(file.readline())
+    except (OSError, EOFError, ValueError):
+        return {}
+    return header if isinstance(header, dict) else {}
 
 
 def _folder() -> Path | None:

@@ -50,7 +50,7 @@ class LocateOptions:
     "folder",
     metavar="DIR",
     type=_FOLDER,
-    help="Write the node there: a case file, and a script that needs no opcheck.",
+    help="Write the node there: a case file, a script that needs no opcheck, the text of an issue.",
 )
 @options.takes(LocateOptions)
 def locate(given: LocateOptions) -> None:
@@ -88,6 +88,8 @@ def locate(given: LocateOptions) -> None:
         written = _write_wrong_node(given.folder, located, address)
         if written and not located.right_alone:
             again = ["opcheck", "run", str(written / "case.yaml"), "-b", address, "--no-known"]
+        if written:
+            _write_issue(written, located, again, backend)
     report.show(console.stdout_console(), located, backend, again)
     console.print_and_exit(*_ending(located))
 
@@ -120,6 +122,20 @@ def _write_wrong_node(folder: Path, located: "Located", address: str) -> Path | 
     asked = question(located.wrong.result.case)
     with writing(folder):
         return report.write(folder, located.wrong, asked.task, asked.inputs, address)
+
+
+def _write_issue(
+    written: Path, located: "Located", again: Sequence[str], backend: "BackendInfo"
+) -> None:
+    """Write the text of an issue about the first wrong node to its folder, and say so.
+
+    Raises Unwritable.
+    """
+    from opcheck.execution.workers import environment
+    from opcheck.report import located as report
+
+    report.write_issue(written, located, again, backend, environment())
+    console.note(f"{written} has the node as a case and as a script, and issue.md to send")
 
 
 def _ending(located: "Located") -> tuple[Exit, str]:

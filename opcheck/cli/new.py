@@ -30,7 +30,8 @@ _SETTINGS = """\
 # Backends by name, for `opcheck run -b {name}`. All keys: docs/writing-a-backend.md, Profiles.
 [backends.{name}]
 address = {address}
-# The operators that it has: runs, ledgers and tables are about these alone.
+# The operators that it has: runs, ledgers and tables are about these alone. "Conv@11+:float32" is
+# one in the versions from opset 11 on, and in one type: a ledger need not list what it lacks.
 {operators}
 # The library does not check that a model is valid:
 # refuses = false

@@ -21,10 +21,11 @@ from opcheck.analysis import is_failure, is_red, reds_of
 from opcheck.cli.console import STANDARD, note, progress, stdout_console
 from opcheck.cli.files import ReportTarget, lock, read_runs
 from opcheck.cli.heartbeat import Heartbeat
-from opcheck.cli.kept import failed_cases, in_ci
+from opcheck.cli.kept import failed_cases
 from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.execution.workers import facts_of
 from opcheck.known import Facts, Gate, UserLedger, check, load_user_ledgers
+from opcheck.machine import in_ci
 from opcheck.model import (
     BackendInfo,
     Case,
@@ -142,7 +143,9 @@ class PrettyOutput(_Output):
         self._durations = durations
         if headed and not quiet:
             note(_about(header))
-        self.pretty = summary.Pretty(stdout_console(), header, quiet=quiet, verbose=verbose)
+        self.pretty = summary.Pretty(
+            stdout_console(), header, quiet=quiet, verbose=verbose, live=True
+        )
         for remark in header.environment.remarks:
             self.pretty.console.print(Text(f"this machine: {remark}", "bold"))
 
@@ -153,8 +156,7 @@ class PrettyOutput(_Output):
         """Print a failure in full, now: a run may be long, or end with the whole process."""
         if self.pretty.is_due(result):
             self.bar.stop()
-            is_whole = self.pretty.shows_everything
-            summary.show_failure(self.pretty.console, result, traceback=is_whole)
+            self.pretty.show_failure(result)
             self.bar.start()
 
     def is_shown(self, result: LiveResult | Record) -> bool:
@@ -459,6 +461,11 @@ class CaseFilter:
     def read_last_run(self) -> None:
         """Read the stored run now; raises CaseFileError."""
         _ = self._last_run
+
+    @property
+    def last_header(self) -> Header | None:
+        """The header of the stored run, None without one."""
+        return self._last_run.header if self._last_run else None
 
     def check_count(self, cases: Sequence[Case], description: str) -> None:
         """Raise UsageError if the selection has another number of cases than expected."""

@@ -2,6 +2,7 @@
 
 import gc
 import re
+import shlex
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -314,6 +315,8 @@ def run(given: RunOptions) -> NoReturn:
     _check_run_options(given)
     note_defaults()
     case_filter.read_last_run()
+    if given.last_failed and name != str(given.last_failed):
+        _note_last_command(given, case_filter.last_header)
     if given.digest is not None:
         check_pinned(given.cases.paths, given.digest)
     with Session(
@@ -325,6 +328,21 @@ def run(given: RunOptions) -> NoReturn:
     ) as session:
         ending = _judge_and_report(given, session, case_filter, ledgers)
     console.exit_with(Exit(ending.exit_code))
+
+
+def _note_last_command(given: RunOptions, last: "Header | None") -> None:
+    """Print how to ask again what the last run asked, if this one leaves its files or backends out.
+
+    `last` is the header of that run, of the working directory.
+    """
+    if last is None:
+        return
+    leaves_files_out = last.paths and not given.cases.paths
+    leaves_backends_out = last.named and not given.backends.addresses
+    if leaves_files_out or leaves_backends_out:
+        backends = [word for info in last.backends for word in ("-b", info.address)]
+        again = shlex.join(["opcheck", "run", *last.paths, *backends, "--lf"])
+        console.note(f"it named files or backends that this one does not: {one_line(again)}")
 
 
 def _check_run_options(given: RunOptions) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from opcheck.cli import options, values
+from opcheck.cli import kept, options, values
 from opcheck.cli.console import note, stdout_console
 from opcheck.cli.options import chosen_cases
 from opcheck.errors import UsageError, few
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from opcheck.model import Case
     from opcheck.model.shown import ShownCase
+    from opcheck.suite import Selection
 
 #: The most cases that a pattern may mean.
 _MOST = 20
@@ -43,7 +44,8 @@ def command(given: ShowOptions) -> None:
     """Show one case: its text, its model, its inputs, and which answers are right.
 
     CASE is the id that reports print, or a pattern with * of a few cases. Cases are looked up in
-    the shipped suites, or in the files at PATH. No backend is started.
+    the files at PATH; without PATH in the shipped suites, then in the files of the last runs in
+    this folder. No backend is started.
 
     \b
     opcheck show 'Softmax/worked_example@opset=13,dtype=float32'
@@ -53,6 +55,25 @@ def command(given: ShowOptions) -> None:
     Exit codes: 0 shown, 2 there is no such case, or a case file is invalid.
     """
     show_cases(given)
+
+
+def _cases_here(given: ShowOptions, selection: "Selection") -> "tuple[Case, ...]":
+    """Return the cases that are meant: shipped ones, those of PATH, or of the last runs here.
+
+    Raises UsageError for none.
+    """
+    from opcheck.suite import load_all, select
+
+    try:
+        return chosen_cases(given.paths, selection, given.dims)[0]
+    except UsageError:
+        files = () if given.paths else kept.case_files()
+        if not files:
+            raise
+        cases = select(load_all(files, given.dims), selection)
+        if not cases:
+            raise
+        return cases
 
 
 def show_cases(
@@ -73,7 +94,7 @@ def show_cases(
     if not given.paths:
         cases = select(load(levels=(HUGE,)), replace(selection, level=HUGE))
     if not cases:
-        cases, _ = chosen_cases(given.paths, selection, given.dims)
+        cases = _cases_here(given, selection)
     if len(cases) > _MOST:
         names = few([case.id for case in cases], 3)
         raise UsageError(f"{len(cases):,} cases are {given.case!r}: {names}", "name one of them")

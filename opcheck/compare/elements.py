@@ -17,7 +17,7 @@ step beyond the largest finite value), however large.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -181,6 +181,8 @@ class Want:
             or as its "rows"; None if their order is given.
         others: The same output under other readings of what the text leaves open for each element,
             each after its name. An element may follow any of them.
+        undefined: A mask of the elements that may be anything, in the shape of `values`; None for
+            no element.
     """
 
     name: str
@@ -201,6 +203,7 @@ class Want:
     floor: float = 0.0
     any_order: int | Literal["rows"] | None = None
     others: tuple[tuple[str, "Want"], ...] = ()
+    undefined: Mask | None = None
 
     @property
     def expected(self) -> Expected:
@@ -540,7 +543,10 @@ def judged_draws(draw: Drawn, got: Array, dtype: DType) -> JudgedDraws:
         size = np.abs
     if (low == high).all():
         return JudgedDraws(least, most, impossible)
-    binned = _put_into_bins(got, low, high, lambda share: size(draw.quantiles(share)))
+    runs = (
+        (levels, size(quantile)) for levels, quantile in _runs_of_equal(draw.quantiles, _LEVELS)
+    )
+    binned = _put_into_bins(got, low, high, runs)
     impossible |= binned.is_of_two_values & (got != low) & (got != high)
     used, text = max(_deviations(binned))
     return JudgedDraws(least, most, impossible, used, text)
@@ -573,26 +579,56 @@ class _Binned(NamedTuple):
     profile: Floats
 
 
+def _runs_of_equal(
+    quantiles: Callable[[float], Array],
+    levels: Floats,
+    of_first: Array | None = None,
+    of_last: Array | None = None,
+) -> Iterator[tuple[Floats, Array]]:
+    """Yield all `levels` in order, several at once if their quantiles are equal, with these.
+
+    `quantiles(share)` returns for each element the number below which this share of what may be
+    drawn lies. As the share rises, each rises or each falls, so that levels between two of equal
+    quantiles need not be computed: a distribution of few values has few runs. `of_first` and
+    `of_last` are the quantiles of the first and last level, None if they are not known yet. Raises
+    what `quantiles` raises.
+    """
+    if of_first is None:
+        of_first = quantiles(levels[0])
+    if of_last is None:
+        of_last = quantiles(levels[-1]) if levels.size > 1 else of_first
+    if np.array_equal(of_first, of_last, equal_nan=True):
+        yield levels, of_first
+        return
+    middle = levels.size // 2
+    lower = levels[:middle]
+    upper = levels[middle:]
+    of_end = of_first if lower.size == 1 else None
+    of_start = of_last if upper.size == 1 else None
+    yield from _runs_of_equal(quantiles, lower, of_first, of_end)
+    yield from _runs_of_equal(quantiles, upper, of_start, of_last)
+
+
 def _put_into_bins(
-    got: Array, low: Array, high: Array, quantiles: Callable[[float], Array]
+    got: Array, low: Array, high: Array, runs: Iterable[tuple[Floats, Array]]
 ) -> _Binned:
     """Put each element of `got` into one of 256 bins, which its distribution makes as likely.
 
-    `quantiles(share)` returns for each element the number below which this share of what may be
-    drawn lies; `low` and `high` are the ends. All have the shape of `got`. NaN falls into the first
-    bin. Raises what `quantiles` raises.
+    `runs` are the shares between the bins, in order, and the quantiles that all levels of a run
+    have: for each element the number below which this share of what may be drawn lies. `low` and
+    `high` are the ends. All have the shape of `got`. NaN falls into the first bin. Raises what
+    `runs` raises.
     """
     first = np.zeros(got.shape, np.int64)
     last = np.zeros(got.shape, np.int64)
     is_of_two_values = np.ones(got.shape, np.bool_)
     profile = np.zeros(got.shape)
-    for level in _LEVELS:
-        quantile = quantiles(level)
-        first += quantile < got
-        last += quantile <= got
+    for levels, quantile in runs:
+        first += levels.size * (quantile < got)
+        last += levels.size * (quantile <= got)
         is_of_two_values &= (quantile == low) | (quantile == high)
         # Not the same of two distributions, but by a rare chance.
-        profile += quantile * math.sqrt(level)
+        profile += quantile * np.sqrt(levels).sum()
     # Where a value fills several bins, this decides, in each run alike.
     within = np.random.Generator(np.random.Philox(key=_KEY)).random(got.shape)
     bins = (first + within * (last - first + 1)).astype(np.int64)

@@ -84,12 +84,13 @@ def compare(
     """Judge one output by `tolerance`, or if that is None by its own bound, or else exactly.
 
     `got` may have any memory layout and byte order. Each element may follow another reading of the
-    text (`want.others`). If `like`, an input, has the output's shape, each wrong element is shown
-    with the input's. `declared` are the names of 16-bit types in which the backend says it
-    computes; they bring no warning. `used` of the result is at most 1 for a pass, infinite if type,
-    dtype or shape is wrong. What is not a tensor, a dtype that is none of ONNX's or cannot hold the
-    wanted values, and a shape that broadcasts only, are problems of the result, not exceptions. An
-    empty output of the right dtype and shape is right, and so is any of a `random` one.
+    text (`want.others`), and some may be anything (`want.undefined`). If `like`, an input, has the
+    output's shape, each wrong element is shown with the input's. `declared` are the names of 16-bit
+    types in which the backend says it computes; they bring no warning. `used` of the result is at
+    most 1 for a pass, infinite if type, dtype or shape is wrong. What is not a tensor, a dtype that
+    is none of ONNX's or cannot hold the wanted values, and a shape that broadcasts only, are
+    problems of the result, not exceptions. An empty output of the right dtype and shape is right,
+    and so is any of a `random` one.
 
     Raises ValueError for a tolerance that is negative, not finite or of both kinds, and for wanted
     values that the wanted dtype cannot hold. A bound that is computed for the first time raises
@@ -114,6 +115,10 @@ def compare(
         return failed(want, "shape", f"{got.shape}, want {values.shape}")
     if want.random:
         return Comparison(want.name, None, dtype=dtype, total=got.size, unjudged=got.size)
+    if want.undefined is not None:
+        return _apart_from_undefined_elements(
+            want, want.undefined, got, dtype, tolerance, like, declared
+        )
     if want.others and want.whole:
         return _apart_from_open_elements(want, got, dtype, tolerance, like, declared)
     if want.others:
@@ -225,6 +230,28 @@ def _apart_from_open_elements(
     if judged.problem in (None, "precision") and 2 * judged.unjudged > got.size:
         return replace(judged, problem="undecided", remark=OPEN)
     return judged
+
+
+def _apart_from_undefined_elements(
+    want: Want,
+    undefined: Mask,
+    got: Array,
+    dtype: DType,
+    tolerance: Tolerance | None,
+    like: Array | None,
+    declared: Names,
+) -> Comparison:
+    """Judge an output without its `undefined` elements, which may be anything.
+
+    They count as unjudged. `tolerance` is None for the bound, `like` an input or None, `declared`
+    names 16-bit types that need no warning. `want` is of the shape of `got`. Raises ValueError for
+    a bad tolerance and for values that the dtype cannot hold, and what the formula raises for a
+    bound.
+    """
+    defined = np.where(undefined, _rounded_to(want, dtype), got)
+    judged = compare(replace(want, undefined=None), defined, tolerance, like, declared)
+    count = int(np.count_nonzero(undefined))
+    return replace(judged, unjudged=min(got.size, judged.unjudged + count))
 
 
 def _as_first_reading(

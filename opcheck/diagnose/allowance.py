@@ -11,6 +11,8 @@ from opcheck import interrupt
 LEAST = 60.0
 #: The part of all that may be spent while the run lasts: causes are chosen at its end.
 WHILE_RUNNING = 0.6
+#: The part that may be spent before the backend is asked again.
+BEFORE_ASKING = 0.8
 
 
 class NoTimeLeft(Exception):
@@ -49,6 +51,21 @@ class Allowance:
         finally:
             self._search = None
             self._spent += monotonic() - began
+
+    @contextmanager
+    def up_to(self, part: float) -> Iterator[None]:
+        """Leave the rest of the time to what follows in the same search; a context manager.
+
+        Inside, `check` raises once more than a `part` of the time allowed is spent. Yields None.
+        """
+        search = self._search
+        if search:
+            began, whole = search
+            self._search = began, min(part, whole)
+        try:
+            yield
+        finally:
+            self._search = search
 
     def check(self) -> None:
         """Raise NoTimeLeft in a search whose time is used up, or that the user interrupted.

@@ -2,7 +2,8 @@
 
 What is asked follows from cases and results alone; a function of the caller's asks it. First comes
 what may refute the likeliest condition, then what conditions disagree about. If fewer than six
-questions fail, other cases that pass are asked with the property whose change cured these.
+questions fail, or there is no condition, other cases that pass are asked with the property whose
+change cured these.
 
 A *flip* is a case with one property changed; its *base* is the failing case that it is made of.
 Cases go by their numbers in `CaseFacts`; a set of them is an integer, whose bit n is case n. A
@@ -12,17 +13,13 @@ passes or fails as its base does.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
+from opcheck.diagnose.facts import LIMIT, CaseFacts, Feature
 from opcheck.diagnose.flips import Flip, flips
-from opcheck.diagnose.rules import (
-    CaseFacts,
-    Condition,
-    Feature,
-    Terms,
-    contenders,
-    count_questions,
-)
+from opcheck.diagnose.rules import Condition, Terms, contenders, count_questions
 from opcheck.diagnose.transplants import transplanted
 from opcheck.model import LOSSES, Case, Failure, Given, LiveResult, TensorSpec
 
@@ -51,6 +48,9 @@ _ENOUGH = 6
 #: until so many answers are decided.
 _TRANSPLANTS = 12
 _DECIDED = 4
+#: So many facts may be needed together, of so many that may be.
+_TOGETHER = (2, 3)
+_MOST_FACTS = 40
 #: The most answers that are shown for a cause, of each kind.
 _SHOWN = 2
 
@@ -148,6 +148,14 @@ class Inquiry:
         """Bits of all changed cases that were asked and have a decided answer."""
         return sum(1 << answer.case for answer in self.answers)
 
+    @property
+    def _own_answers(self) -> list[AskedAgain]:
+        """The answers to failing cases with a change; those to passing ones are not among them.
+
+        A passing case differs from a failing one in more than what was changed.
+        """
+        return [answer for answer in self.answers if not answer.is_other]
+
     def failing(self, bases: int) -> int:
         """Return the bits of the changed cases that fail as the one they come from, of `bases`.
 
@@ -204,6 +212,34 @@ class Inquiry:
             and any(_loses(feature, case, passing) for case, passing in broken)
         ]
 
+    def needed_together(self, bases: int, others: int) -> Terms | None:
+        """Return two or three facts of all failing cases `bases` that only together make them fail.
+
+        No case of the `others` has all of them; these and `bases` are bits. For each fact there is
+        a changed case that passes without it, and has the rest. Of several, the likeliest are
+        returned; limits on sizes are not among them. None without any.
+        """
+        failing = bases | self.failing(bases)
+        facts = [
+            one for one in self.confirmed(bases) if one.rank < LIMIT and not bases & ~one.holds
+        ]
+        facts.sort(key=attrgetter("rank"))
+        cures = [answer for answer in self.answers if answer.cures(bases)]
+
+        def are_needed(terms: Terms) -> bool:
+            """Return True if each of the terms alone was taken away, and the case passed."""
+            lost = [[term for term in terms if _loses(term, it.base, it.case)] for it in cures]
+            return all([term] in lost for term in terms)
+
+        for count in _TOGETHER:
+            for terms in combinations(facts[:_MOST_FACTS], count):
+                holds = ~0
+                for term in terms:
+                    holds &= term.holds
+                if not holds & others and not failing & ~holds and are_needed(terms):
+                    return terms
+        return None
+
     def ask(self, failing: int, others: int, most: int, fails_alike: FailsAlike) -> None:
         """Ask what tells possible causes of `failing` cases apart.
 
@@ -225,7 +261,8 @@ class Inquiry:
         while asked < most and undecided < MOST_UNDECIDED:
             features = self.unrefuted(failing)
             candidate = self._next(failing, others, features)
-            if candidate is None:
+            are_enough = count_questions(failing, self._facts.questions) >= _ENOUGH
+            if candidate is None and not are_enough:
                 candidate = self._next_other(failing, others)
             if candidate is None:
                 return
@@ -264,11 +301,8 @@ class Inquiry:
     def _next_other(self, failing: int, others: int) -> Candidate | None:
         """Return a passing case to ask with the property whose change cured a failing one.
 
-        None if six different questions fail, if no change cured one, or if there are no more.
+        None if no change cured one, or if there are no more.
         """
-        facts = self._facts
-        if count_questions(failing, facts.questions) >= _ENOUGH:
-            return None
         for answer in self.answers:
             if not answer.cures(failing):
                 continue
@@ -313,7 +347,7 @@ class Inquiry:
         what cured a failing one, else the first that changes a fact not yet changed.
         """
         open_ = [candidate for candidate in self._open if failing >> candidate.base & 1]
-        answers = [answer for answer in self.answers if failing >> answer.base & 1]
+        answers = [answer for answer in self._own_answers if failing >> answer.base & 1]
         conditions = contenders(
             features,
             failing=failing | self.failing(failing),
@@ -351,7 +385,7 @@ class Inquiry:
         """Return True if a question changes a fact of its case that no answered one changed."""
         return any(
             _loses(feature, candidate.base, candidate.number)
-            and not any(_loses(feature, answer.base, answer.case) for answer in self.answers)
+            and not any(_loses(feature, answer.base, answer.case) for answer in self._own_answers)
             for feature in self._facts.features
         )
 

@@ -17,19 +17,20 @@ from functools import cached_property, partial
 from opcheck import interrupt
 from opcheck.analysis import RAISED, UNJUDGED, WAYS
 from opcheck.diagnose import asking
-from opcheck.diagnose.allowance import NoTimeLeft
+from opcheck.diagnose.allowance import BEFORE_ASKING, NoTimeLeft
 from opcheck.diagnose.asking import Ask, Candidate, Inquiry
+from opcheck.diagnose.facts import LIMIT, LIMITS, PLAIN, CaseFacts, Feature, invalid
 from opcheck.diagnose.rules import (
     FEWEST,
-    LIMIT,
-    CaseFacts,
     Condition,
-    invalid,
+    Terms,
+    condition_of,
     necessary,
     others_and_rank,
     rule,
 )
 from opcheck.diagnose.suspects import LARGEST, NOT_CHECKED, Suspects, as_diagnosis, cell_of
+from opcheck.dtypes import DTYPES
 from opcheck.engine.mutants import Mutant
 from opcheck.grouping import not_none
 from opcheck.model import LOSSES, Case, Cell, Diagnosis, Failure, Record, Verdict
@@ -71,6 +72,12 @@ _MOST_CONDITIONS = 3
 _INPUT = "input_unchanged"
 #: Mutants whose values any mistake may have; where they are given says more.
 _SHOW_LITTLE = frozenset({"zeros", "nan_everywhere"})
+#: So many questions that fail in one type, and pass in others, are about the type.
+_SEVERAL = 2
+#: An input or an output in the words of a fact.
+_INPUT_OR_OUTPUT = re.compile(r"\b(?:input|output) \w+|the (?:input|output)\b")
+#: How the fact ends that an input is of a type.
+_TYPES = tuple(f" is {name}" for name in DTYPES)
 #: A mutant that explains so many questions is no chance.
 _ENOUGH = 6
 #: A mutant that answers fewer questions than FEWEST must explain one in so many of those that fail.
@@ -374,7 +381,9 @@ class _OperatorFailures:
         for group in (*by_message.values(), *by_failure.values()):
             self._cover(group, standing, with_rules=True)
         for group in by_failure.values():
+            self._choose_facts_needed_together(group)
             self._choose_proven_property(group)
+            self._choose_type_of_all(group)
         # 6. Mutants for refusals that only other kernels contradict.
         for result in self._without_cause(self.failing):
             self.uncontradicted[result.case.id] = self._uncontradicted(result, everywhere=False)
@@ -536,7 +545,7 @@ class _OperatorFailures:
 
         Adds those that fit, or else any mutants that do, to `fitting`, and to `uncontradicted` if
         no pass contradicts them. Failures that there is no time for are noted in
-        `suspects.untried`.
+        `suspects.untried`: a part of it is left to ask the backend.
         """
         chosen = {diagnosis.mistake for diagnosis in self.chosen.values()}
         known: dict[str, Mutant] = {}
@@ -545,7 +554,8 @@ class _OperatorFailures:
         for result in self._without_cause(self.tried):
             interrupt.safe_place()
             try:
-                fits = self.suspects.refit(result.case, [*known.values()])
+                with self.suspects.allowance.up_to(BEFORE_ASKING):
+                    fits = self.suspects.refit(result.case, [*known.values()])
             except NoTimeLeft:
                 self.suspects.untried.add(result.case.id)
                 continue
@@ -577,14 +587,33 @@ class _OperatorFailures:
         exact = self._condition(left, self._others(left, group), group)
         if exact is None or len(self._under(exact, left)) < len(left):
             condition = self._property_of_all(left, group)
-        elif exact.rank < LIMIT and 2 * sum(map(bool, fitting)) < len(left):
-            # A limit that only leaves some passes out says less than their number.
-            simple = self._property_of_all(left, group) if exact.is_limited else None
-            condition = simple or exact
+        elif exact.rank == LIMIT:
+            condition = self._simpler(exact, left, group)
+        elif 2 * sum(map(bool, fitting)) < len(left):
+            condition = self._simpler(exact, left, group) or exact
         else:
             return
         if condition:
             self._choose(self._of_property(condition, left, group, of_all), left)
+
+    def _simpler(
+        self,
+        exact: Condition,
+        left: Sequence[DiagnosedResult],
+        group: Sequence[DiagnosedResult],
+    ) -> Condition | None:
+        """Return a property of all failures left of a group that is simpler than a condition.
+
+        A limit that only leaves some passes out says less than their number. None for a condition
+        without a limit, without a property, and for a limit alone that a failing case lost when it
+        was cured.
+        """
+        failing = self.facts.bits(result.subject for result in left)
+        cured = {feature.text for feature in self.inquiry.confirmed(failing)}
+        has_limit = any(term.endswith(LIMITS) for term in exact.terms)
+        if not has_limit or exact.text in cured:
+            return None
+        return self._property_of_all(left, group)
 
     def _of_property(
         self,
@@ -596,12 +625,14 @@ class _OperatorFailures:
         """Return the diagnosis of a property of all failures left of a group.
 
         It has the first of the mutants that fit all of them, whose names are `of_all`, unless
-        their values show little.
+        their values show little, or several fit fewer than three questions.
         """
         fitting = self.fitting[left[0].case.id]
         # That the input came out says more than which step would have made it something else.
         names = [name for name in (_INPUT, *fitting) if name in of_all - _SHOW_LITTLE]
-        telling = next(iter(names), None)
+        # Of several mistakes, few questions do not tell which it is.
+        is_telling = len(names) == 1 or len(self._questions_of(left)) >= FEWEST
+        telling = next(iter(names), None) if is_telling else None
         if telling:
             text = f"{as_diagnosis(fitting[telling]).text},{_where(condition)}"
         else:
@@ -667,6 +698,9 @@ class _OperatorFailures:
         three or more do. Without a condition, few passes may contradict it: see `_are_exceptions`.
         Refusals of invalid models contradict nothing if a failure of the group is of a legal one.
 
+        A mistake about an attribute that has one value wherever it shows may be another mistake as
+        well: one that fits the same failures, and is not about the attribute, comes first.
+
         A mutant must not have given empty answers alone. A derived one must fit three different
         questions, others as many or a quarter of those without a cause. If the time runs out, the
         failures that the mutant in turn fits are noted in `suspects.untried`, and nothing more is
@@ -690,20 +724,66 @@ class _OperatorFailures:
             mutant = self.fitting[results[0].case.id][name]
             if self._shows_too_little(mutant, results, without_cause):
                 continue
+            # No condition rests on fewer questions: then one contradiction is enough.
+            enough = None if len(self._questions_of(results)) >= FEWEST else 1
             try:
-                contradicting = [
-                    case
-                    for cell in self.cells
-                    for case in self.suspects.against(mutant, cell, of_legal=of_legal)
-                ]
+                with self.suspects.allowance.up_to(BEFORE_ASKING):
+                    contradicting = self._against(mutant, of_legal=of_legal, enough=enough)
+                if contradicting and enough:
+                    continue
+                condition = self._condition_of_mutant(results, contradicting)
+                if condition and _is_about_attribute_of(mutant, condition):
+                    alike = self._fitting_all(results, mutant)
+                    mutant = self._of_same_condition(alike, results, condition, group) or mutant
             except NoTimeLeft:
                 self.suspects.untried.update(result.case.id for result in results)
                 return
-            self._choose_under_condition(mutant, results, contradicting, group)
+            self._choose_under_condition(mutant, condition, results, contradicting, group)
+
+    def _against(self, mutant: Mutant, *, of_legal: bool, enough: int | None = None) -> list[Case]:
+        """Return the passes of all kernels that contradict a mutant; raises NoTimeLeft.
+
+        With `of_legal`, refusals of invalid models do not count. The search in a kernel ends at so
+        many passes as are `enough`.
+        """
+        against: list[Case] = []
+        for cell in self.cells:
+            if enough is not None and len(against) >= enough:
+                break
+            against += self.suspects.against(mutant, cell, enough, of_legal=of_legal)
+        return against
+
+    def _fitting_all(self, results: Sequence[DiagnosedResult], but: Mutant) -> Iterator[Mutant]:
+        """Yield the mutants that fit all of the results, `but` one; the results are not empty."""
+        for name, mutant in self.fitting[results[0].case.id].items():
+            if name != but.name and all(name in self.fitting[one.case.id] for one in results):
+                yield mutant
+
+    def _of_same_condition(
+        self,
+        mutants: Iterable[Mutant],
+        results: Sequence[DiagnosedResult],
+        condition: Condition,
+        group: Sequence[DiagnosedResult],
+    ) -> Mutant | None:
+        """Return the first mutant that is not about an attribute of a condition, and meets it.
+
+        That is, it explains the results under the same condition. None if there is none. Raises
+        NoTimeLeft.
+        """
+        of_legal = any(result.record.failure != "accepted" for result in group)
+        for mutant in mutants:
+            if _is_about_attribute_of(mutant, condition):
+                continue
+            its = self._condition_of_mutant(results, self._against(mutant, of_legal=of_legal))
+            if its and its.text == condition.text:
+                return mutant
+        return None
 
     def _choose_under_condition(
         self,
         mutant: Mutant,
+        condition: Condition | None,
         results: Sequence[DiagnosedResult],
         contradicting: Sequence[Case],
         group: Sequence[DiagnosedResult],
@@ -713,7 +793,6 @@ class _OperatorFailures:
         No pass that contradicts it meets the condition. If there is none, the mutant is chosen for
         all of the results if few passes contradict it, and else for none.
         """
-        condition = self._condition_of_mutant(results, contradicting)
         text = as_diagnosis(mutant).text
         if condition:
             # Without a condition, all of its kind failed alike.
@@ -755,7 +834,8 @@ class _OperatorFailures:
         """Choose the property without which no failure of a kind without a cause comes, if asked.
 
         Its change cures a failing case and breaks a passing one. Of several, it is that of the
-        fewest passes, and not a limit on a size; passes may have it. The group is not empty.
+        fewest changed cases that pass, then of the fewest passes, and not a limit on a size; passes
+        may have it. The group is not empty.
         """
         left = self._without_cause(group)
         bases = self.facts.bits(result.subject for result in left)
@@ -763,14 +843,105 @@ class _OperatorFailures:
         proven = [one for one in self.inquiry.proven(bases) if one.rank < LIMIT]
         if not proven:
             return
-        feature = min(proven, key=partial(others_and_rank, others))
+        changed = self.inquiry.passing
+
+        def fewness(feature: Feature) -> tuple[int, int, int]:
+            """Return what is least for the best property."""
+            return (feature.holds & changed).bit_count(), *others_and_rank(others, feature)
+
+        best = min(proven, key=fewness)
+        # A change of all inputs does not tell the first one's property from that of the others.
+        of_first = next(one for one in proven if _of_any_input(one) == _of_any_input(best))
+        self._choose_only_where(of_first, left, group)
+
+    def _choose_only_where(
+        self,
+        feature: Feature,
+        left: Sequence[DiagnosedResult],
+        group: Sequence[DiagnosedResult],
+    ) -> None:
+        """Choose a property without which no failure left of a group comes; passes may have it.
+
+        If as many passes as failures have it, it is named with a second one of all failures, if
+        fewer passes have both, and not by chance.
+        """
+        others = self._others(left, group)
         own = others & ~self.inquiry.asked
-        such = len(left) + (feature.holds & own).bit_count()
-        counts = (len(left), such, 0, (own & ~feature.holds).bit_count())
+        terms: Terms = (feature,)
+        if (feature.holds & own).bit_count() >= len(left):
+            failing = self.facts.bits(result.subject for result in left)
+            second = necessary(
+                [one for one in self.inquiry.unrefuted(failing) if one.rank == PLAIN],
+                failing=failing | self.inquiry.failing(failing),
+                others=others & feature.holds,
+                alike=failing,
+                questions=self.facts.questions,
+                asked=self.inquiry.asked,
+            )
+            if second is not None:
+                terms = (feature, Feature(second.text, second.rank, second.everywhere))
+        holds = ~0
+        for term in terms:
+            holds &= term.holds
+        such = len(left) + (holds & own).bit_count()
+        counts = (len(left), such, 0, (own & ~holds).bit_count())
         way = self._way(left, self._shared_message(group)).removesuffix(",")
-        condition = Condition(feature.text, feature.holds, counts, feature.holds, feature.rank)
+        words = " and ".join(term.text for term in terms)
+        condition = Condition(words, holds, counts, holds, feature.rank)
         text = f"{way} only{_where(condition)}"
         self._choose(self._diagnosis(None, text, condition), left)
+
+    def _choose_facts_needed_together(self, group: Sequence[DiagnosedResult]) -> None:
+        """Choose the two or three facts of all failures left that only together make them fail.
+
+        No other case has all of them, and for each a failing case was cured by a change that took
+        away that one and none of the others. The group is not empty.
+        """
+        left = self._without_cause(group)
+        others = self._others(left, group)
+        bases = self.facts.bits(result.subject for result in left)
+        if not others or (bases | self.inquiry.failing(bases)).bit_count() < FEWEST:
+            return
+        terms = self.inquiry.needed_together(bases, others)
+        if terms is not None:
+            alike = self.facts.bits(result.subject for result in group)
+            condition = condition_of(terms, alike, others, self.inquiry.asked)
+            text = f"{self._way(left, self._shared_message(group))}{_where(condition)}"
+            self._choose(self._diagnosis(None, text, condition), left)
+
+    def _choose_type_of_all(self, group: Sequence[DiagnosedResult]) -> None:
+        """Choose the type of all failures of a kind without a cause, if other types pass.
+
+        That is, each is of a question that passes in another type, in the same version, and there
+        are three failures, of two questions at least; passes may have the type. The group is not
+        empty.
+        """
+        left = self._without_cause(group)
+        if len(left) < FEWEST or len(self._questions_of(left)) < _SEVERAL:
+            return
+        others = self._others(left, group)
+        by_question: dict[tuple[object, ...], int] = defaultdict(int)
+        for number, case in enumerate(self.facts.cases):
+            if others >> number & 1:
+                by_question[self._question_of_version(case)] |= 1 << number
+        failing = self.facts.bits(result.subject for result in left)
+        twins = [by_question[self._question_of_version(result.subject)] for result in left]
+        if not all(twins):
+            return
+        of_all = [
+            feature
+            for feature in self.inquiry.unrefuted(failing)
+            if feature.text.endswith(_TYPES)
+            and not failing & ~feature.holds
+            and not any(feature.holds & twin for twin in twins)
+        ]
+        if of_all:
+            feature = min(of_all, key=partial(others_and_rank, others))
+            self._choose_only_where(feature, left, group)
+
+    def _question_of_version(self, case: Case) -> tuple[object, ...]:
+        """Return the key of a case's question with its version, whatever its type."""
+        return *self.facts.questions[self.facts.number(case)], case.op.since, case.opset
 
     def _shows_too_little(
         self,
@@ -906,6 +1077,8 @@ class _OperatorFailures:
         explained = self._under(condition, left)
         if not self._is_typical(explained, left, others, group):
             return None
+        if len(explained) == len(left):
+            condition = self._simpler(condition, left, group) or condition
         text = f"{self._way(explained, message)}{_where(condition)}"
         return self._diagnosis(None, text, condition), explained
 
@@ -1068,6 +1241,17 @@ class _OperatorFailures:
         return [
             result for result in results if condition.holds >> self.facts.number(result.subject) & 1
         ]
+
+
+def _of_any_input(feature: Feature) -> str:
+    """Return the words of a fact without the name of the input or output that it is about."""
+    return _INPUT_OR_OUTPUT.sub("*", feature.text)
+
+
+def _is_about_attribute_of(mutant: Mutant, condition: Condition) -> bool:
+    """Return True if the text of a mutant has the name of an attribute of a condition."""
+    words = {*re.findall(r"\w+", mutant.text)}
+    return not words.isdisjoint(re.findall(r"`(\w+)`", condition.text))
 
 
 def _nbytes(result: DiagnosedResult) -> int:

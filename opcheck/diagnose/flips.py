@@ -7,13 +7,14 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 
 from opcheck import opset
-from opcheck.dtypes import holds
+from opcheck.dtypes import DType, holds
 from opcheck.grouping import not_none
 from opcheck.model import GRAPH, Array, Case, Computed
 from opcheck.model.case import AttrValue, Fill, FromFile, Given, Put, TensorSpec
@@ -67,9 +68,11 @@ def flips(case: Case, others: Sequence[Case]) -> Iterator[Flip]:
         _of_single_numbers(case, alike),
         _of_values(case),
         _of_lengths(case),
+        _of_types(case, alike),
+        _of_ranks(case),
     )
     for number, (text, fields) in enumerate(changes):
-        fields = {"expect": Computed(), "tolerance": None, **fields}
+        fields = {**computed_like(case), **fields}
         yield Flip(text, replace(case, id=f"{case.id}~{number}", **fields))
 
 
@@ -82,6 +85,26 @@ def may_be_changed(case: Case) -> bool:
     is_node = case.model is None and case.op != GRAPH
     is_small = sum(spec.nbytes for spec in case.inputs) <= _LARGEST
     return is_node and is_small and case.expect.is_stated and not case.expect.rejection
+
+
+def computed_like(case: Case) -> Mapping[str, Any]:
+    """Return the fields by which a case that is made of this one has the engine's answer.
+
+    That may be mostly 0, infinity or NaN if that of the case itself is.
+    """
+    empty = case.empty or ("so is the answer it is made of" if _is_degenerate(case) else "")
+    return {"expect": Computed(), "tolerance": None, "empty": empty}
+
+
+def _is_degenerate(case: Case) -> bool:
+    """Return True if more than half of an answer that the case states is 0, infinity or NaN."""
+    for spec in case.expect.written:
+        if isinstance(spec.content, Given) and spec.dtype.kind in ("float", "int"):
+            values = spec.content.values.astype(np.float64)
+            telling = np.isfinite(values) & (values != 0)
+            if values.size and 2 * np.count_nonzero(telling) < values.size:
+                return True
+    return False
 
 
 def _of_attributes(case: Case, alike: Sequence[Case]) -> Iterator[_Change]:
@@ -303,8 +326,8 @@ def single_number(spec: TensorSpec) -> int | float | None:
 def _of_values(case: Case) -> Iterator[_Change]:
     """Yield changes of the values of one input that a case writes out, or draws from a range.
 
-    Integers are all equal, or those below 0 are replaced; floats have no NaN, no infinity, or
-    nothing below 0. What the case puts at single places is left out then.
+    Integers are all equal, or those below 0, or 0, are replaced; floats have no NaN, no infinity,
+    nothing below 0, or no 0. What the case puts at single places is left out then.
     """
     for place, spec in enumerate(case.inputs):
         if isinstance(spec.content, Fill):
@@ -340,6 +363,8 @@ def _other_content(spec: TensorSpec, values: Array) -> Iterator[tuple[str, Array
             yield "without negative values", from_front.astype(values.dtype)
         if (values != values.flat[0]).any():
             yield "with equal values", np.full_like(values, values.flat[0])
+        if (values == 0).any():
+            yield "without zeros", np.where(values == 0, 1, values).astype(values.dtype)
     if spec.dtype.kind == "float":
         floats = values.astype(np.float64)
         if np.isnan(floats).any():
@@ -348,6 +373,8 @@ def _other_content(spec: TensorSpec, values: Array) -> Iterator[tuple[str, Array
             yield "without infinities", np.where(np.isinf(floats), np.sign(floats), floats)
         if (floats < 0).any():
             yield "without negative values", np.abs(floats)
+        if (floats == 0).any():
+            yield "without zeros", np.where(floats == 0, 1.0, floats)
 
 
 def _of_lengths(case: Case) -> Iterator[_Change]:
@@ -410,3 +437,144 @@ def with_length(spec: TensorSpec, axis: int, length: int) -> TensorSpec | None:
         content = Given(values.take(np.arange(length) % spec.shape[axis], axis))
     puts: tuple[Put, ...] = tuple(put for put in spec.put if put.at[axis] < length)
     return replace(spec, shape=shape, content=content, put=puts)
+
+
+def _of_types(case: Case, alike: Sequence[Case]) -> Iterator[_Change]:
+    """Yield changes of the type of a case to others of its kind, in all inputs and outputs of it.
+
+    They are those that cases of `alike` have, of the most digits first. A type is left out that
+    does not hold the values of an input, and those of a case whose inputs state their own types.
+    """
+    own = case.dtype
+    if own is None or own.kind not in ("float", "int"):
+        return
+    seen = {other.dtype for other in alike if other.dtype and other.dtype.kind == own.kind}
+    for dtype in sorted(seen - {own}, key=lambda one: (-one.bits, one.name)):
+        fields = with_type(case, dtype)
+        if fields is not None:
+            yield f"with {dtype} in place of {own}", fields
+
+
+def with_type(case: Case, dtype: DType) -> Mapping[str, Any] | None:
+    """Return the fields of a case that replace its type by another one of its kind.
+
+    Inputs and outputs stay that have another type, or that cannot have this one. None if an input
+    has values that the type does not hold, or that are read from a file, and for a case whose
+    inputs state their own types. Raises KeyError for an operator or version without a schema.
+    """
+    own = case.dtype
+    schema = opset.versions(case.op.domain, case.op.name)[case.op.since]
+    if own is None:
+        return None
+    inputs: list[TensorSpec | None] = []
+    for spec in case.inputs:
+        # What a subgraph takes from outside has no slot.
+        is_of_it = spec.dtype == own and spec.name in case.slots
+        if is_of_it and _may_be(dtype, schema.inputs, case.slots.index(spec.name)):
+            inputs.append(_in_type(spec, dtype))
+        else:
+            inputs.append(spec)
+    outputs = [
+        replace(output, dtype=dtype)
+        if output.dtype == own and _may_be(dtype, schema.outputs, place)
+        else output
+        for place, output in enumerate(case.outputs)
+    ]
+    if None in inputs:
+        return None
+    return {
+        "dtype": dtype,
+        "inputs": tuple(map(not_none, inputs)),
+        "outputs": tuple(outputs),
+    }
+
+
+def _may_be(dtype: DType, parameters: Sequence[opset.Parameter], place: int) -> bool:
+    """Return True if an input or an output at a place may be of a type; the last may be several."""
+    return dtype.text in parameters[min(place, len(parameters) - 1)].types
+
+
+def _in_type(spec: TensorSpec, dtype: DType) -> TensorSpec | None:
+    """Return an input in another type of its kind; None if that does not hold its values.
+
+    None, too, for values that are read from a file.
+    """
+    content = spec.content
+    if isinstance(content, FromFile):
+        return None
+    if dtype.kind == "float":
+        if isinstance(content, Given):
+            content = Given(content.values.astype(np.float64))
+        return replace(spec, dtype=dtype, content=content)
+    stated = [put.value for put in spec.put]
+    if isinstance(content, Given):
+        values = integers_in(dtype, content.values)
+        if values is None:
+            return None
+        content = Given(values)
+    else:
+        stated += content.args
+    are_held = all(holds(dtype, value) for value in stated if isinstance(value, int | float))
+    return replace(spec, dtype=dtype, content=content) if are_held else None
+
+
+def integers_in(dtype: DType, values: Array) -> Array | None:
+    """Return integers, in whatever type they are written, in another one; None if it lacks one."""
+    if values.dtype.kind not in "iu":
+        # Types of 4 bits and fewer are not NumPy's own.
+        values = values.astype(np.float64)
+    numbers = [int(value) for value in values.ravel().tolist()]
+    if not all(holds(dtype, number) for number in numbers):
+        return None
+    widest = np.uint64 if dtype.name.startswith("u") else np.int64
+    return np.array(numbers, widest).astype(dtype.numpy).reshape(values.shape)
+
+
+def _of_ranks(case: Case) -> Iterator[_Change]:
+    """Yield changes of the rank of the first input, and of all inputs of its rank.
+
+    They get one axis more behind the others, of one entry or two equal ones, or lose the last one.
+    A change is left out if values are read from a file, broadcast, or would be too large.
+    """
+    rank = len(case.inputs[0].shape) if case.inputs else 0
+    changes = (
+        (partial(with_one_more, length=1), "with one axis more, of length 1"),
+        (partial(with_one_more, length=2), "with one axis more, of length 2"),
+        (without_last, "with one axis less"),
+    )
+    for change, text in changes:
+        inputs = [change(spec) if len(spec.shape) == rank else spec for spec in case.inputs]
+        if inputs and None not in inputs:
+            yield text, {"inputs": tuple(map(not_none, inputs))}
+
+
+def with_one_more(spec: TensorSpec, length: int) -> TensorSpec | None:
+    """Return an input with one axis more behind the others, of so many equal entries.
+
+    None if its values are read from a file or broadcast, or if it would be larger than 1 MiB.
+    """
+    content = spec.content
+    if isinstance(content, FromFile) or length * spec.nbytes > _LARGEST:
+        return None
+    if isinstance(content, Given):
+        if content.values.shape != spec.shape:
+            return None
+        content = Given(np.repeat(content.values[..., np.newaxis], length, axis=-1))
+    puts = tuple(replace(put, at=(*put.at, entry)) for put in spec.put for entry in range(length))
+    return replace(spec, shape=(*spec.shape, length), content=content, put=puts)
+
+
+def without_last(spec: TensorSpec) -> TensorSpec | None:
+    """Return an input without its last axis, at whose first entry its values are.
+
+    None if there is no axis or no entry, or if the values are read from a file or broadcast.
+    """
+    content = spec.content
+    if isinstance(content, FromFile) or not spec.shape or not spec.shape[-1]:
+        return None
+    if isinstance(content, Given):
+        if content.values.shape != spec.shape:
+            return None
+        content = Given(content.values[..., 0])
+    puts = tuple(replace(put, at=put.at[:-1]) for put in spec.put if put.at[-1] == 0)
+    return replace(spec, shape=spec.shape[:-1], content=content, put=puts)

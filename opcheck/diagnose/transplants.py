@@ -11,14 +11,19 @@ import numpy as np
 from opcheck import opset
 from opcheck.diagnose.flips import (
     Flip,
+    computed_like,
     in_words,
+    integers_in,
     is_plain,
     may_be_changed,
     single_number,
     with_length,
+    with_one_more,
+    with_type,
+    without_last,
 )
-from opcheck.model import Case, Computed
-from opcheck.model.case import AttrValue, TensorSpec, Typed
+from opcheck.model import Array, Case
+from opcheck.model.case import AttrValue, Given, TensorSpec, Typed
 
 #: How a value that is not written out is described.
 _AS_IT_IS = "as it is here"
@@ -27,11 +32,13 @@ _AS_IT_IS = "as it is here"
 def transplanted(failing: Case, cured: Case, passing: Case) -> Flip | None:
     """Return a passing case with what a failing one has otherwise than the same one `cured`.
 
-    That is attributes, or an input's lengths, values, presence, or if it is a constant. None if
-    `passing` has it already, or cannot get it: see `_input`.
+    That is the type of the case, attributes, or an input's lengths, rank, values, presence, or if
+    it is a constant. None if `passing` has it already, or cannot get it: see `_input`.
     """
     if cured.op != failing.op or not may_be_changed(passing):
         return None
+    if failing.dtype != cured.dtype:
+        return _of_type(failing, passing)
     words: list[str] = []
     attrs = dict(passing.attrs)
     for name, value in _changed_attributes(failing, cured).items():
@@ -60,10 +67,26 @@ def transplanted(failing: Case, cured: Case, passing: Case) -> Flip | None:
         attrs=attrs,
         inputs=tuple(inputs[name] for name in slots if name),
         slots=slots,
-        expect=Computed(),
-        tolerance=None,
+        **computed_like(failing),
     )
     return Flip(" and ".join(words), changed)
+
+
+def _of_type(failing: Case, passing: Case) -> Flip | None:
+    """Return a passing case in the type of a failing one.
+
+    None if it has that type, one of another kind, or values that the type does not hold.
+    """
+    own = passing.dtype
+    dtype = failing.dtype
+    if own is None or dtype is None or own == dtype or own.kind != dtype.kind:
+        return None
+    fields = with_type(passing, dtype)
+    if fields is None:
+        return None
+    named = {"id": f"{passing.id}~{failing.id}"}
+    changed = replace(passing, **{**computed_like(failing), **named, **fields})
+    return Flip(f"with {dtype} in place of {own}", changed)
 
 
 def _how(spec: TensorSpec, before: TensorSpec | None) -> str:
@@ -109,7 +132,7 @@ def _input(
     """Return an input of a passing case with what the failing one has otherwise than `cured`.
 
     None for an input that is absent then. It is `passing` itself if that has it already, or cannot
-    get it: other lengths do not fit another rank, nor do other values fit another shape or type.
+    get it: other lengths do not fit another rank, nor do other values fit another kind of type.
     """
     if failing is None:
         return None
@@ -117,14 +140,48 @@ def _input(
         return passing or failing
     if passing is None:
         return None
+    if len(failing.shape) != len(cured.shape):
+        return _with_rank(failing, cured, passing)
     if failing.shape != cured.shape:
         return _with_lengths(failing, cured, passing)
     if failing.content is cured.content:
         is_same = failing.initializer == passing.initializer
         return passing if is_same else replace(passing, initializer=failing.initializer)
     if (failing.shape, failing.dtype) != (passing.shape, passing.dtype):
-        return passing
+        return _with_values(failing, passing)
     return replace(passing, content=failing.content, put=failing.put)
+
+
+def _with_rank(failing: TensorSpec, cured: TensorSpec, passing: TensorSpec) -> TensorSpec:
+    """Return an input of a passing case with one axis more, of length 1, or less.
+
+    The failing one has as many axes. It is `passing` itself if that has not the rank of the cured
+    one, or cannot get the other.
+    """
+    if len(passing.shape) != len(cured.shape):
+        return passing
+    is_less = len(failing.shape) < len(cured.shape)
+    return (without_last(passing) if is_less else with_one_more(passing, 1)) or passing
+
+
+def _with_values(failing: TensorSpec, passing: TensorSpec) -> TensorSpec:
+    """Return an input of a passing case with the values of the failing one, repeated or cut off.
+
+    It is `passing` itself if no values are written out, or are none, or if its type is of another
+    kind or does not hold them.
+    """
+    content = failing.content
+    kind = passing.dtype.kind
+    if not isinstance(content, Given) or not content.values.size or kind != failing.dtype.kind:
+        return passing
+    values: Array | None = content.values
+    if passing.dtype != failing.dtype and kind == "int":
+        values = integers_in(passing.dtype, content.values)
+    elif passing.dtype != failing.dtype:
+        values = content.values.astype(np.complex128 if kind == "complex" else np.float64)
+    if values is None:
+        return passing
+    return replace(passing, content=Given(np.resize(values, passing.shape)), put=())
 
 
 def _with_lengths(failing: TensorSpec, cured: TensorSpec, passing: TensorSpec) -> TensorSpec:

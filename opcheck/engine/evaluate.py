@@ -11,12 +11,13 @@ import numpy as np
 from opcheck import budget, dtypes, interrupt, numbers, opset
 from opcheck.dtypes import DTYPES, DType, is_real, round_to
 from opcheck.engine.node import BoundNode, Node, bind
-from opcheck.engine.operators import Formula, explained, located
+from opcheck.engine.operators import Formula, explained, is_judging, located
 from opcheck.engine.outputs import Drawn, Expected, Outputs
 from opcheck.engine.readings import Reading, each_reading, following, reader_in_force
 from opcheck.engine.sizes import check_sizes
 from opcheck.engine.tiers import Tier, tiers_of
-from opcheck.errors import InvalidNode, NotSupported, WrongOperator
+from opcheck.engine.undefined import UndefinedByPlace, marking, taken_apart
+from opcheck.errors import InvalidNode, NotSupported, WrongOperator, decline
 from opcheck.model import GRAPH, Array
 from opcheck.numbers.arithmetic import EXACT, Arithmetic, Kind
 from opcheck.numbers.bounded.array import MOST_AXES, Bounded, bounded, is_finite, value_dtypes
@@ -60,9 +61,12 @@ def evaluate(
 
 
 def _in_own_types(
-    bound: BoundNode, faults: numbers.Faults | None = None, trace: set[str] | None = None
+    bound: BoundNode,
+    faults: numbers.Faults | None = None,
+    trace: set[str] | None = None,
+    undefined: UndefinedByPlace | None = None,
 ) -> tuple[Array, ...]:
-    """Return the outputs of a bound node; see `evaluate`.
+    """Return the outputs of a bound node; see `evaluate`, and `_call_formula` for `undefined`.
 
     Raises InvalidNode, NotSupported, MemoryError and WrongOperator as `_call_formula` does.
     """
@@ -71,7 +75,7 @@ def _in_own_types(
     is_watched = faults is not None or trace is not None
     lift = _made_faulty if is_watched else _unlifted
     inputs = [convert(array) for array in bound.node.inputs]
-    outputs = _call_formula(bound, lift, inputs, faults=faults, trace=trace)
+    outputs = _call_formula(bound, lift, inputs, faults=faults, trace=trace, undefined=undefined)
     return tuple(_typed(bound, place, bare(output)) for place, output in enumerate(outputs))
 
 
@@ -149,11 +153,13 @@ def _call_formula(
     faults: numbers.Faults | None = None,
     trace: set[str] | None = None,
     lost: list[object] | None = None,
+    undefined: UndefinedByPlace | None = None,
 ) -> Sequence[Any]:
     """Return the outputs of the formula on the kind of numbers to which `lift` brings an array.
 
-    For `faults` and `trace` see `numbers.lifting`. `lost` collects what left its range. The outputs
-    are those that are asked for.
+    For `faults` and `trace` see `numbers.lifting`. `lost` collects what left its range, and
+    `undefined` the elements that no text defines; if that is None, a judged node with such elements
+    is not supported. The outputs are those that are asked for.
 
     Raises InvalidNode for what the formula forbids, NotSupported and MemoryError as the formula
     does, BeyondBudget for sizes beyond the budget; WrongOperator for anything else that the formula
@@ -165,11 +171,12 @@ def _call_formula(
         numbers.lifting(lift, faults, trace),
         _ignoring_warnings(lost),
         budget.counting(),
+        marking(undefined is not None),
     ):
         check_sizes(bound.node.op, operands, attrs)
         returned = bound.formula(*operands, **attrs)
     outputs: Sequence[Any] = returned if isinstance(returned, tuple | list) else (returned,)
-    return _asked_outputs(bound, outputs)
+    return taken_apart(_asked_outputs(bound, outputs), undefined)
 
 
 def _arguments(bound: BoundNode, operands: list[Any]) -> tuple[list[Any], Mapping[str, Any]]:
@@ -287,6 +294,8 @@ class Evaluation:
         #: How wide the values of a formula have to be, as a place in `value_dtypes()`.
         self._widths: dict[Formula | None, int] = {}
         self._has_lost = False
+        #: The elements that no text defines, by output, of the tiers that were evaluated.
+        self.undefined: UndefinedByPlace = {}
 
     def unknown(self, output: Bounded) -> Any:
         """Return a mask of values of a large output that mpmath alone could compute, or False.
@@ -399,7 +408,7 @@ class Evaluation:
         Raises what the formula raises: InvalidNode, NotSupported, MemoryError, WrongOperator.
         """
         if self.is_exact:
-            return _in_own_types(self.bound)
+            return _in_own_types(self.bound, undefined=self.undefined)
         return self.outputs(self.tiers()[0])
 
     def _evaluate(self, arithmetic: Arithmetic, formula: Formula | None) -> tuple[Output, ...]:
@@ -409,7 +418,7 @@ class Evaluation:
         """
         bound = self.bound if formula is None else bind(self.node, formula)
         if self.is_exact:
-            return _in_own_types(bound)
+            return _in_own_types(bound, undefined=self.undefined)
         outputs = [_of_two(output) for output in self._evaluate_widely(bound, arithmetic, formula)]
         return tuple(
             output if isinstance(output, Kind) else _typed(bound, place, output)
@@ -434,7 +443,9 @@ class Evaluation:
             lift = _lift_to(arithmetic, width)
             lost: list[object] = []
             narrow = outputs
-            outputs = _call_formula(bound, lift, self.node.inputs, lost=lost)
+            outputs = _call_formula(
+                bound, lift, self.node.inputs, lost=lost, undefined=self.undefined
+            )
             if narrow and value_dtypes()[width] == np.object_:
                 is_enough = width > arithmetic.values
                 outputs = [
@@ -465,7 +476,7 @@ class Evaluation:
         inputs = self.node.inputs
         tame = [_tamed(array) for array in inputs]
         is_tame = all(a is b for a, b in zip(tame, inputs, strict=True))
-        return is_tame or any(map(_ran_out, _call_formula(bound, lift, tame)))
+        return is_tame or any(map(_ran_out, _call_formula(bound, lift, tame, undefined={})))
 
 
 def _lift_to(arithmetic: Arithmetic, width: int) -> Lift:
@@ -563,14 +574,26 @@ def exactly(node: Node) -> Outputs:
 
     Each is a plain array where it is exact, `Drawn` where it is drawn, else `Expected`. Raises
     InvalidNode for a node that is forbidden, NotSupported and MemoryError for one that is not
-    computed, and WrongOperator for a formula that fails.
+    computed, while judging also for one with elements that no text defines; and WrongOperator for a
+    formula that fails.
+    """
+    outputs, undefined = with_undefined_elements(node)
+    decline(is_judging() and bool(undefined), "nothing is said of some elements")
+    return outputs
+
+
+def with_undefined_elements(node: Node) -> tuple[Outputs, UndefinedByPlace]:
+    """Return the outputs of a node as `exactly` does, and their elements that no text defines.
+
+    Raises InvalidNode, NotSupported, MemoryError and WrongOperator as `exactly` does; for such
+    elements only while judging, and if there are no others.
     """
     evaluation = Evaluation(node)
     if node.draws:
         check = evaluation.bound.operator.related
         related = partial(check, node.inputs) if check else None
         count = len(node.plain)
-        return tuple(Drawn(partial(evaluate, node), place, related) for place in range(count))
+        return tuple(Drawn(partial(evaluate, node), n, related) for n in range(count)), {}
     outputs: list[Array | Expected | Drawn] = []
     for place, output in enumerate(evaluation.expected):
         if not isinstance(output, Kind):
@@ -580,7 +603,7 @@ def exactly(node: Node) -> Outputs:
         dtype = evaluation.bound.output_dtype(place) or dtypes.of(own)
         assert dtype
         outputs.append(Expected(evaluation, place, dtype))
-    return tuple(outputs)
+    return tuple(outputs), evaluation.undefined
 
 
 def traced(node: Node) -> Sequence[Any]:
@@ -610,12 +633,21 @@ def each_answer(node: Node) -> tuple[Reading[Outputs], ...]:
 
     A combination may refuse the node, and its answer is an InvalidNode then. Raises InvalidNode,
     that of the first combination, if all refuse it; NotSupported for more than MAX_ANSWERS answers;
-    and otherwise what `exactly` raises: NotSupported, MemoryError, WrongOperator.
+    and otherwise what `exactly` raises: NotSupported, MemoryError, WrongOperator. Elements that no
+    text defines are marked, and raise nothing.
     """
-    readings = tuple(each_reading(partial(exactly, node)))
+    readings = tuple(map(_with_marks, each_reading(partial(with_undefined_elements, node))))
     for reading in readings:
         if not isinstance(reading.answer, InvalidNode):
             return readings
     refusal = readings[0].answer
     assert isinstance(refusal, InvalidNode)
     raise refusal
+
+
+def _with_marks(reading: Reading[tuple[Outputs, UndefinedByPlace]]) -> Reading[Outputs]:
+    """Return a reading whose undefined elements stand next to its outputs."""
+    if isinstance(reading.answer, InvalidNode):
+        return Reading(reading.chosen, reading.rulings, reading.answer)
+    outputs, undefined = reading.answer
+    return Reading(reading.chosen, reading.rulings, outputs, undefined)

@@ -16,6 +16,7 @@ from opcheck.dtypes import DType
 from opcheck.engine.node import Node, attributes_for, bound_types, operator_of
 from opcheck.engine.operators import Formula, signature_of
 from opcheck.engine.sizes import check_sizes, elements_of
+from opcheck.engine.undefined import marking
 from opcheck.errors import InvalidNode, NotSupported, decline, reject
 from opcheck.grouping import not_none
 from opcheck.model import OpVersion, Task
@@ -113,6 +114,9 @@ class Subgraph:
     def __call__(self, *inputs: Any) -> _Values:
         """Return the outputs, each in its own type, as tensors of a model are.
 
+        Each call counts as a run of a node, for it is an iteration, and a graph may have no nodes.
+        What it held is released: a caller that keeps outputs holds them.
+
         Raises InvalidNode for another number of inputs, for names of nothing, and for what the
         specification forbids a node in it; NotSupported for operators that are missing, for random
         numbers, and for what depends on how numbers were rounded; BeyondBudget for too many nodes
@@ -120,8 +124,12 @@ class Subgraph:
         """
         if len(inputs) != len(self.body.inputs):
             raise InvalidNode(f"a graph of {len(self.body.inputs)} inputs is fed {len(inputs)}")
-        with numbers.setting(numbers.in_graph, True):
-            return _run(self.body, inputs, self.around)
+        with numbers.setting(numbers.in_graph, True), budget.counting() as spent:
+            spent.run()
+            held = spent.held
+            outputs = _run(self.body, inputs, self.around)
+            spent.held = held
+            return outputs
 
     def run(self, values: _Named, optionals: Collection[str]) -> list[Any]:
         """Return the outputs of a whole model on plain `values`: tensors, lists of them, or None.
@@ -168,7 +176,7 @@ def _run(body: Body, inputs: _Values, around: _Named, attrs: _Named | None = Non
     named: dict[str, Any] = {"": None, **around, **dict.fromkeys(body.inputs)}
     named |= dict(zip(body.inputs, inputs, strict=False))
     sizes: dict[str, int] = {}
-    with budget.counting() as spent:
+    with budget.counting() as spent, marking(allowed=False):
         for node, done in zip(body.nodes, body.done, strict=True):
             _lift_constants(body, node.reads, named)
             _check_names(node, named)
@@ -434,7 +442,11 @@ def _mapped(node: BodyNode, body: Subgraph, operands: _Values) -> list[Any]:
     lengths = {len(x) for x in sequences}
     decline(len(lengths) > 1, f"sequences of {sorted(lengths)} tensors")
     columns = [x if isinstance(x, list) else [x] * len(operands[0]) for x in operands]
-    rows = [body(*row) for row in zip(*columns, strict=True)]
+    rows = []
+    with budget.iterating(len(operands[0])) as held:
+        for row in zip(*columns, strict=True):
+            rows.append(body(*row))
+            held.replace(0, elements_of(rows[-1]))
     return [[tensors[place] for tensors in rows] for place in range(outputs)]
 
 

@@ -10,14 +10,18 @@ from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from opcheck.engine.operators import is_judging, leave_open
+from opcheck.engine.operators import is_judging, raise_unspecified
 from opcheck.engine.readings import Ruling
+from opcheck.engine.undefined import undefined_where
 from opcheck.numbers import Array, Tensor
 
 #: A sum, difference or product of two tensors, which broadcast.
 OfPair: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 
+#: What nothing is said of, where sums and products are of many elements.
+OUTSIDE = "integers that the type does not hold"
 OUTSIDE_THE_INTEGERS = Ruling(
     "outside-the-integers",
     "The text does not state what a sum, difference or product becomes that its type of integers "
@@ -49,30 +53,50 @@ def in_type(function: OfPair) -> OfPair:
     return of_pair
 
 
-def check_in_type(function: Callable[..., Array], *operands: Array | None) -> None:
-    """Raise NotSupported, while judging, where integers do not hold an element of `function`.
+def outside_of_type(
+    function: Callable[..., Array], *operands: Array | None
+) -> NDArray[np.bool_] | bool:
+    """Return a mask, while judging, of where integers do not hold an element of `function`.
 
     function: sums and products of many elements, computed of the `operands` that are not None,
         which have one type. It takes float64 and Python's integers, as arrays of objects, too; of
         magnitudes, its result is at least the magnitude of each sum.
 
-    Partial sums that saturate give many results, so that these are not listed. Operands that are
-    not integers pass.
+    Partial sums that saturate give many results, so that these are not listed. False where there
+    are none, and for operands that are not integers.
     """
     if not is_judging():
-        return
+        return False
     given = [x for x in operands if x is not None]
     if not _are_integers(*given):
-        return
+        return False
     limits = np.iinfo(given[0].dtype)
     magnitudes = (None if x is None else np.abs(x.astype(np.float64)) for x in operands)
     with np.errstate(over="ignore"):
         # Half the range leaves room for what float64 rounds.
         if np.all(function(*magnitudes) <= limits.max / 2):
-            return
+            return False
     exact = function(*(None if x is None else _exactly(x) for x in operands))
-    if np.any(exact < limits.min) or np.any(exact > limits.max):
-        leave_open("nothing is said of integers that the type does not hold")
+    return np.asarray((exact < limits.min) | (exact > limits.max), np.bool_)
+
+
+def marked_in_type(y: Array, function: Callable[..., Array], *operands: Array | None) -> Any:
+    """Return `y`, what `function` makes of operands, whose elements outside of their type are open.
+
+    They may be anything; see `outside_of_type` for the arguments, and `undefined_where` for the
+    result, which is that of a formula. Raises NotSupported, while judging, if there are no other
+    elements, and in graphs.
+    """
+    return undefined_where(y, outside_of_type(function, *operands), OUTSIDE)
+
+
+def check_in_type(function: Callable[..., Array], *operands: Array | None) -> None:
+    """Raise NotSupported, while judging, where integers do not hold an element of `function`.
+
+    See `outside_of_type` for the arguments.
+    """
+    if np.any(outside_of_type(function, *operands)):
+        raise_unspecified(OUTSIDE)
 
 
 def _are_integers(*operands: Any) -> bool:

@@ -14,8 +14,9 @@ What a formula does where the text gives no single answer:
 
 - The text forbids the node, and the schema does not: `reject`, or raise InvalidNode.
 - The text admits a few answers: follow a `Ruling` of `opcheck.engine.readings`.
-- The text admits answers that cannot be listed: `leave_open`, then give one of them. It raises only
-  while others are judged: docstrings say "while judging", see `judging`.
+- The text does not define single elements, which may be anything: `undefined.undefined_where`.
+- The text admits other answers that cannot be listed: `leave_open`, then give one of them. It
+  raises only while others are judged: docstrings say "while judging", see `judging`.
 - The text defines no answer at all: `raise_unspecified`.
 """
 

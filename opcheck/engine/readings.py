@@ -11,7 +11,8 @@ On its own a formula follows the first reading of each ruling, as the backend `n
 `each_reading` evaluates it once for every combination of the readings that it comes across: these
 are the answers that a backend may give. Nothing else has to be stated anywhere.
 
-Where no finite set of answers exists, a formula calls `leave_open` instead.
+Where no finite set of answers exists, a formula marks the elements that may be anything, by
+`undefined.undefined_where`, or calls `leave_open` if it is not about single elements.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -19,6 +20,9 @@ from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.numbers import setting
@@ -103,11 +107,13 @@ class Reading(Generic[T]):
         chosen: The reading followed of each ruling that was met, by the ruling's id.
         rulings: These rulings, by id.
         answer: The outputs, or the refusal that this combination calls for.
+        undefined: Masks of the elements that may be anything, by the place of their output.
     """
 
     chosen: Mapping[str, str]
     rulings: Mapping[str, Ruling]
     answer: T | InvalidNode
+    undefined: Mapping[int, NDArray[np.bool_]] = field(default_factory=dict)
 
     @property
     def name(self) -> str | None:

@@ -30,6 +30,7 @@ from opcheck.compare.verdict import Admitted, Answer, Refusal, judge_among, unst
 from opcheck.diagnose.evidence import Evidence
 from opcheck.engine import Node, operator_of
 from opcheck.execution import expected, huge
+from opcheck.execution.severity import eased_if_suggested
 from opcheck.execution.workers import Questions
 from opcheck.graph import WholeModel
 from opcheck.graph.test_data import output_declarations
@@ -409,6 +410,9 @@ class CaseEvaluation:
             declared=backend.accumulate,
             twin=answer.twin,
         )
+        judgement = eased_if_suggested(
+            case, judgement, answer.outcome, expectation.admitted, self.node
+        )
         is_poorer = any(output.problem == "precision" for output in judgement.comparisons)
         if self.is_computed_model and judgement.verdict is Verdict.BAD_CASE and is_poorer:
             return replace(judgement, verdict=Verdict.WARN, failure="precision")
@@ -534,17 +538,26 @@ class CaseEvaluation:
     def _reason(self, answer: "_BackendAnswer", judgement: verdict.Judgement) -> str:
         """Return the reason of a judgement, with what it leaves unjudged or unchecked.
 
-        Of a model that passes, the part that was judged comes first. Without a reason of its own,
-        it is what a model's own text contradicts, else what a pass does not show, such as
-        stability.
+        Of a model that passes, and of a node with undefined elements, the part that was judged
+        comes first. Without a reason of its own, it is what a model's own text contradicts, else
+        what a pass does not show, such as stability.
         """
         reason = judgement.reason or answer.note
         part = ""
-        if self.case.model and judgement.verdict is Verdict.PASS:
+        if judgement.verdict is Verdict.PASS and (self.case.model or self._has_undefined_elements):
             part = _judged_part(judgement)
         if part:
             return f"{part}; {reason}" if reason else part
         return reason or _unchecked(self.case, answer.outcome)
+
+    @property
+    def _has_undefined_elements(self) -> bool:
+        """True if some elements of a right answer may be anything.
+
+        Raises what `accepted_answers` raises, which was computed before.
+        """
+        wants = [want for admitted in self.accepted_answers for want in admitted.wants]
+        return any(want.undefined is not None for want in wants)
 
     def _degenerate_reason(self) -> str:
         """Describe why a right answer to a model shows nothing; "" if it shows something.

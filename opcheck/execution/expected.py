@@ -22,6 +22,7 @@ from itertools import chain, islice, zip_longest
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -33,16 +34,19 @@ from opcheck.compare import Want, are_plainly_right, compare, compare_outputs, t
 from opcheck.compare.outputs import Wants, computed_want, in_its_dtype, stated_want
 from opcheck.engine import Node, any_order, evaluate, operator_of, operators, rounded
 from opcheck.engine.graphs import graph_of
-from opcheck.engine.outputs import Outputs
+from opcheck.engine.outputs import Drawn, Expected, Outputs
 from opcheck.engine.readings import Reading, each_reading
 from opcheck.errors import BeyondBudget, InvalidNode, NotSupported, UsageError
 from opcheck.graph import model_of
 from opcheck.graph.folders import read_tensor
 from opcheck.graph.test_data import output_types
 from opcheck.grouping import Item
-from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task, Tensors
+from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
 from opcheck.opset import leads
 from opcheck.suite import materialize, unrounded
+
+#: What the engine admits for questions' own data. The ranks of outputs need it before the verdict.
+_OWN_READINGS: WeakKeyDictionary[Question, tuple[Reading[Outputs], ...]] = WeakKeyDictionary()
 
 _CONTRADICTION = "the case and opcheck's engine contradict each other"
 
@@ -78,12 +82,15 @@ def question(case: Case) -> Question:
     refused = case.expect.rejection
     legal = refused.legal if refused else None
     twin = question(legal) if legal else None
+    readings: tuple[Reading[Outputs], ...] = ()
     if not case.model:
-        answers: list[Tensors] = [] if other.answer is None else [other.answer]
+        answers: list[Outputs] = [] if other.answer is None else [other.answer]
         with suppress(MemoryError):  # then the rank stays open
-            answers += _answers_for_ranks(case, task, inputs)
+            if isinstance(case.expect, model.Computed) and not draws:
+                readings = _own_readings(case, task, inputs)
+            answers += _answers_for_ranks(case, task, inputs, readings)
         task = _with_ranks(case, task, twin, answers)
-    return Question(
+    asked = Question(
         task=task,
         inputs=inputs,
         second=other.inputs,
@@ -92,6 +99,9 @@ def question(case: Case) -> Question:
         random=draws or bool(case.expect.random),
         twin=twin,
     )
+    if readings:
+        _OWN_READINGS[asked] = readings
+    return asked
 
 
 def _task(case: Case, fed: Sequence[model.TensorSpec]) -> Task:
@@ -215,19 +225,33 @@ def _data_of_model(
     return moved if same_shapes else other
 
 
-def _answers_for_ranks(
-    case: Case, task: Task, inputs: Sequence[Array]
-) -> Iterator[tuple[Array, ...]]:
-    """Yield the engine's outputs in plain arithmetic by each reading, whose ranks are needed.
+def _own_readings(case: Case, task: Task, inputs: Sequence[Array]) -> tuple[Reading[Outputs], ...]:
+    """Return what the engine admits for a case's own data, with bounds; empty if it has no answer.
 
-    Nothing if the case writes the outputs out, if the engine lacks the operator, and if the node is
-    illegal or not supported. Raises MemoryError if they do not fit into memory.
+    So it is without a formula, for a node that the text forbids or leaves open, and for one that
+    takes too much. Raises MemoryError for outputs that do not fit into memory.
+    """
+    if operator_of(case.op) is None:
+        return ()
+    with suppress(InvalidNode, NotSupported), operators.judging():
+        return evaluate.each_answer(node_of(task, inputs))
+    return ()
+
+
+def _answers_for_ranks(
+    case: Case, task: Task, inputs: Sequence[Array], readings: Sequence[Reading[Outputs]]
+) -> Iterator[Outputs]:
+    """Yield the engine's outputs by each reading, whose ranks and types are needed.
+
+    They are those of `readings`, or without these computed in plain arithmetic. Nothing if the case
+    writes the outputs out, if the engine lacks the operator, and if the node is illegal or not
+    supported. Raises MemoryError if they do not fit into memory.
     """
     if operator_of(case.op) is None or case.expect.written:
         return
     node = node_of(task, inputs)
     with suppress(NotSupported):
-        for reading in each_reading(lambda: tuple(evaluate.evaluate(node))):
+        for reading in readings or each_reading(lambda: tuple(evaluate.evaluate(node))):
             if not isinstance(reading.answer, InvalidNode):
                 yield reading.answer
 
@@ -244,7 +268,7 @@ def _plain_outputs(task: Task, inputs: Sequence[Array]) -> tuple[Array, ...] | N
         return None
 
 
-def _with_ranks(case: Case, task: Task, twin: Question | None, answers: Sequence[Tensors]) -> Task:
+def _with_ranks(case: Case, task: Task, twin: Question | None, answers: Sequence[Outputs]) -> Task:
     """Return `task` with the ranks of its outputs, and the types of those whose type is open.
 
     onnx's checker refuses an output of no rank, and ONNX infers none for many nodes. So answers
@@ -259,9 +283,10 @@ def _with_ranks(case: Case, task: Task, twin: Question | None, answers: Sequence
         ranks[spec.name].add(len(spec.shape))
         types[spec.name].add(spec.dtype)
     for answer in answers:
-        for output, array in zip(task.outputs, answer, strict=True):
-            ranks[output.name].add(np.ndim(array))
-            types[output.name].add(dtypes.of(array))
+        for output, value in zip(task.outputs, answer, strict=True):
+            rank_of_value, dtype_of_value = _rank_and_dtype(value)
+            ranks[output.name].add(rank_of_value)
+            types[output.name].add(dtype_of_value)
     inferred: dict[str, int] = {}
     if twin or not ranks or not operator_of(case.op):
         inferred = _inferred_ranks(task)
@@ -277,6 +302,14 @@ def _with_ranks(case: Case, task: Task, twin: Question | None, answers: Sequence
         dtype = output.dtype or _only(types[output.name], None)
         outputs.append(replace(output, rank=inferred.get(output.name, rank), dtype=dtype))
     return replace(task, outputs=tuple(outputs))
+
+
+def _rank_and_dtype(output: Array | Expected | Drawn) -> tuple[int, dtypes.DType | None]:
+    """Return the rank and dtype of an output that the engine computed; it must not be drawn."""
+    assert not isinstance(output, Drawn), "for ranks, numbers are drawn in plain arithmetic"
+    if isinstance(output, Expected):
+        return np.ndim(output.values), output.dtype
+    return np.ndim(output), dtypes.of(output)
 
 
 def _inferred_ranks(task: Task) -> dict[str, int]:
@@ -696,13 +729,15 @@ def _given(
         return verdict.Answer(tuple(wants), name)
     wants = _marked_orderless(case, wants)
     try:
-        computed_outputs = evaluate.exactly(node_of(asked.task, asked.inputs))
+        computed_outputs, undefined = evaluate.with_undefined_elements(
+            node_of(asked.task, asked.inputs)
+        )
     except NotSupported:
         return verdict.Answer(tuple(wants), name)
     except InvalidNode as error:
         if case.rule != "open":
             raise _refused_by_the_engine(error) from None
-        computed_outputs = ()
+        computed_outputs, undefined = (), {}
     answers = [*map(rounded, computed_outputs)]
     if case.rule != "open":
         _check_shapes(wants, answers)
@@ -710,8 +745,11 @@ def _given(
         of_engine = [computed_want(case.op, "", output) for output in computed_outputs]
         pairs = zip_longest(wants, (of_engine or twins)[: len(wants)])
         wants = [_bounded(case, *pair, is_twin=not of_engine) for pair in pairs]
-    if case.rule != "open" and not are_plainly_right(wants, answers, case.tolerance):
-        check_agreement(compare_outputs(wants, answers, case.tolerance))
+    if case.rule != "open":
+        # Of elements that the text does not define, the case alone states something.
+        defined = [replace(want, undefined=undefined.get(n)) for n, want in enumerate(wants)]
+        if not are_plainly_right(defined, answers, case.tolerance):
+            check_agreement(compare_outputs(defined, answers, case.tolerance))
     return verdict.Answer(tuple(wants), name)
 
 
@@ -806,8 +844,13 @@ def computed_answers(
     Unsupported if the engine has no answer, TooLarge if that takes too much, MemoryError if it does
     not fit into memory, and UsageError if a file of a model's weights has changed.
     """
+    known = _OWN_READINGS.get(asked) if inputs is asked.inputs else None
+    if known is None:
+        computed_here = answers_of(case, node_of(asked.task, inputs))
+    else:
+        computed_here = _of_readings(case, known)
     answers: list[verdict.Admitted] = []
-    for answer in answers_of(case, node_of(asked.task, inputs)):
+    for answer in computed_here:
         full_name = ", ".join(filter(None, (name, answer.name))) or None
         if isinstance(answer, verdict.Answer):
             wants = _with_origin(case, asked, inputs, answer.wants)
@@ -862,6 +905,14 @@ def answers_of(case: Case, node: Node) -> tuple[verdict.Admitted, ...]:
         raise TooLarge(f"unsupported by opcheck: {error}") from None
     except NotSupported as error:
         raise Unsupported(f"opcheck's engine has no answer: {error}") from None
+    return _of_readings(case, answers)
+
+
+def _of_readings(case: Case, answers: Sequence[Reading[Outputs]]) -> tuple[verdict.Admitted, ...]:
+    """Return the answers and refusals of all readings, as `answers_of` describes them.
+
+    Raises Unsupported if two readings of one answer give other shapes.
+    """
     if case.op == model.GRAPH:
         # Each node may follow another reading. Elements that depend on one are not judged at all.
         return tuple(_of_reading(case, None, answers))
@@ -884,8 +935,9 @@ def _of_reading(
 
     A reading is a way to understand what the text leaves open. `answers` are what each gives:
     outputs, or InvalidNode if it makes the node invalid. The first outputs are the answer, the
-    `others` of its wants are those of the rest, by the names of their readings. `name` is that of
-    answer and refusal, None for none. Raises Unsupported if two readings give other shapes.
+    `others` of its wants are those of the rest, by the names of their readings. An element that one
+    reading leaves undefined is so in the answer. `name` is that of answer and refusal, None for
+    none. Raises Unsupported if two readings give other shapes.
     """
     for answer in answers:
         if isinstance(answer.answer, InvalidNode):
@@ -893,10 +945,13 @@ def _of_reading(
             break
     first: list[Want] = []
     others: list[tuple[str, list[Want]]] = []
+    undefined: dict[int, Array] = {}
     for answer in answers:
         if isinstance(answer.answer, InvalidNode):
             continue
         wants = wants_of_outputs(case, answer.answer)
+        for n, mask in answer.undefined.items():
+            undefined[n] = mask | undefined.get(n, False)
         if not first:
             first = wants
         elif [want.values.shape for want in wants] != [want.values.shape for want in first]:
@@ -905,7 +960,11 @@ def _of_reading(
             others.append((", ".join(answer.chosen.values()), wants))
     if first:
         each = [
-            replace(want, others=tuple((name, wants[n]) for name, wants in others))
+            replace(
+                want,
+                others=tuple((name, wants[n]) for name, wants in others),
+                undefined=undefined.get(n),
+            )
             for n, want in enumerate(first)
         ]
         yield verdict.Answer(_marked_orderless(case, each), name)

@@ -36,7 +36,7 @@ from opcheck.engine.outputs import Outputs
 from opcheck.engine.readings import Reader, Reading, following
 from opcheck.engine.rounding import correctly_rounded
 from opcheck.errors import Exit, InvalidNode, NotSupported, OpcheckError, UsageError
-from opcheck.execution import expected, saving, workers
+from opcheck.execution import expected, saving, severity, workers
 from opcheck.graph import model_of
 from opcheck.graph.folders import DATA_SET, MODEL, folder_name, node_test_name, tensor_bytes
 from opcheck.graph.test_data import DATA
@@ -49,6 +49,7 @@ from opcheck.suite.select import HUGE
 _PACKAGES = ("ml_dtypes", "mpmath", "numpy", "onnx")
 AnswerKind: TypeAlias = Literal["must", "should", "open", "rejected"]
 #: Why there is no test of a node whose elements may be returned in another order.
+_UNDEFINED = "some of its elements may be anything, and a stored tensor states each"
 _ANY_ORDER = "its outputs may come in any order, and a stored tensor has one"
 #: How often rtol and atol are widened by 1 % until ONNX's runner, which rounds, accepts the ends.
 _MAX_STEPS = 40
@@ -384,7 +385,7 @@ def _test(
         task = replace(task, outputs=with_ranks)
     return Test(
         name=task.case,
-        kind=_kind(case),
+        kind=_kind(case, question),
         task=task,
         tolerance=case.tolerance,
         bound=has_bound,
@@ -394,9 +395,14 @@ def _test(
     )
 
 
-def _kind(case: Case) -> AnswerKind:
-    """Return the folder, by the case's rule, of an answer that is the only right one."""
-    return "should" if case.rule == "should" else "must"
+def _kind(case: Case, question: Question) -> AnswerKind:
+    """Return the folder, by the case's rule, of an answer that is the only right one.
+
+    The engine knows the rule of a case that states none.
+    """
+    if case.rule == "should" or severity.is_only_suggested(case, question):
+        return "should"
+    return "must"
 
 
 def _rejected(case: Case, question: Question, reason: str) -> CaseTests:
@@ -432,7 +438,7 @@ def _with_legal_twin(case: Case, question: Question, tests: Iterable[Test]) -> C
         is_wrong = isinstance(error, InvalidNode)
         left_out = gm.LeftOut(case.id, gm.LEGAL_TWIN, str(error), is_wrong)
         return CaseTests(without_twin, (left_out,))
-    return CaseTests((*without_twin, replace(twin, kind=_kind(case), legal_twin=True)))
+    return CaseTests((*without_twin, replace(twin, kind=_kind(case, question), legal_twin=True)))
 
 
 def _test_of_twin(legal: Case, twin: Question) -> Test:
@@ -487,14 +493,17 @@ def _as_alternative(test: Test, case: Case, name: str) -> Test:
 def _readings(question: Question) -> tuple[Reading[Outputs], ...]:
     """Return the engine's answers, one for each way to read what the text leaves open.
 
-    Empty if the engine has no answer or refuses the node. Raises MemoryError if the answers do not
-    fit into memory.
+    Empty if the engine has no answer or refuses the node. Raises Unsupported if no text defines
+    some elements, MemoryError if the answers do not fit into memory.
     """
     try:
         with operators.judging():
-            return engine_evaluate.each_answer(expected.node_of(question.task, question.inputs))
+            found = engine_evaluate.each_answer(expected.node_of(question.task, question.inputs))
     except (NotSupported, InvalidNode):
         return ()  # what follows reports it
+    if any(reading.undefined for reading in found):
+        raise expected.Unsupported(_UNDEFINED)
+    return found
 
 
 def _of_readings(
@@ -714,10 +723,14 @@ def _write(stage: Path, names: Names, case: Case) -> tuple[gm.ManifestCase, tupl
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
         written.append(fields)
-    has_alternatives = any(test.alternative for test in written)
+    rule = case.rule
+    if any(test.alternative for test in written):
+        rule = "open"
+    elif any(test.kind == "should" for test in case_tests.tests):
+        rule = "should"
     stored = gm.ManifestCase(
         id=case.id,
-        rule="open" if has_alternatives else case.rule,
+        rule=rule,
         level=case.level,
         clause=case.clause,
         digest=suite.case_digest(case),

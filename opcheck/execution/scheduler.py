@@ -542,6 +542,12 @@ class Scheduler(CaseJudge):
         return replace(answer.result, diagnoses=suspects.diagnose(evidence, case.id))
 
 
+def _ended_early(process: BaseProcess) -> BackendUnavailable:
+    """Return the error about an ended process of a JudgePool that sent no last message."""
+    how = cleanup.how_it_ended(process.exitcode or 0)
+    return BackendUnavailable(f"a process that judges ended before its last message: {how}")
+
+
 class JudgePool:
     """Processes that judge a run's cases, and send what a report needs.
 
@@ -616,8 +622,7 @@ class JudgePool:
         except (EOFError, OSError):  # OSError if it was killed in a message
             process = self._ends[end]
             process.join(_FAREWELL)
-            how = cleanup.how_it_ended(process.exitcode or 0)
-            return BackendUnavailable(f"a process that judges ended before its cases: {how}")
+            return _ended_early(process)
         if isinstance(received, tuple):
             self._done.add(end)
             for pool, ends in zip(self._pools, received, strict=True):
@@ -645,10 +650,10 @@ class JudgePool:
                 process.join()
         if any(process.exitcode for process in self._ends.values()):
             cleanup.kill_marked(self._is_ours)
-        lost = self._ends.keys() - self._done
+        lost = [process for end, process in self._ends.items() if end not in self._done]
         self._ends.clear()
         if lost and complete:
-            raise BackendUnavailable("a process that judges ended before it said what was left")
+            raise _ended_early(lost[0])
 
     def _is_ours(self, folder: str) -> bool:
         """Return True for the folder of a process that a process of this pool started."""

@@ -292,6 +292,8 @@ class Case:
     expect: Expectation
     tolerance: Tolerance | None = None
     rule: Rule = "must"
+    #: The file states the rule; it is not the default.
+    is_rule_stated: bool = False
     level: Level = "core"
     clause: str = ""
     source: Source
@@ -306,3 +308,12 @@ class Case:
     said: tuple[str, ...] = ()
     #: Why opcheck itself cannot ask this case; "" if it can.
     beyond: str = ""
+
+    @property
+    def leaves_rule_to_engine(self) -> bool:
+        """True if it states neither a rule nor an answer: the engine decides where a text is vague.
+
+        Shipped cases state theirs.
+        """
+        is_computed = isinstance(self.expect, Computed)
+        return is_computed and not (self.is_rule_stated or self.source.shipped)

@@ -121,6 +121,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "found": "What the backend did, and what is wrong with it.",
         "times": "Of a repeated case: how often it came out how.",
         "likely": "A mistake that gives just this answer, or a property of the cases that fail so.",
+        "so far": "What is likely by the results until then, while the run goes on: later ones may"
+        " speak against it. The causes at the end, and `opcheck report`, rest on all results.",
         "or": "Another mistake that gives the same answer.",
         "ledger": "What a ledger lists of the case, where it came out otherwise.",
         "cause": "Why the case is a known failure, by the ledger.",
@@ -240,6 +242,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "answering otherwise where several answers are right": "Both answers are right.",
         "unsupported now, and not right before": "It failed, and is unsupported now.",
         "another case now, not compared": "The case was edited.",
+        "no longer asked by this release": "A case of opcheck's own suites that its release of NEW"
+        " does not ask by this command: it may be at level deep now.",
         "new, and not failing": "OLD does not have the case.",
     },
     "exit code": {

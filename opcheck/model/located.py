@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from opcheck import dtypes
 from opcheck.grouping import group_by
-from opcheck.model import Array, LiveResult, OpVersion
+from opcheck.model import Array, LiveResult, OpVersion, Verdict
 
 
 class Part(NamedTuple):
@@ -35,8 +35,9 @@ class JudgedNode:
 
     @property
     def fails(self) -> bool:
-        """True for wrong values, and for a missing answer."""
-        return self.result.failure not in (None, "precision")
+        """True for wrong values and a missing answer, unless that is a warning."""
+        is_warning = self.result.verdict is Verdict.WARN
+        return self.result.failure not in (None, "precision") and not is_warning
 
     @property
     def is_wrong(self) -> bool:

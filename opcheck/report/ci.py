@@ -105,9 +105,12 @@ def _test(result: Record, red: Collection[Verdict]) -> _Test:
 
 
 def github_lines(run: Run) -> Iterator[str]:
-    """Yield an error for each of the first ten failures, and a line on all."""
+    """Yield an error for each of ten failures, and a line on all.
+
+    The first failure of each cause comes before the second of any.
+    """
     red = reds_of(run.header)
-    failures = [result for result in run.records if is_failure(result, red)]
+    failures = summary.cause_first(result for result in run.records if is_failure(result, red))
     for result in failures[:_SHOWN]:
         source = result.source
         known = result.known

@@ -1,7 +1,7 @@
 """Changes between two runs: different settings, then every changed result."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 
@@ -10,10 +10,11 @@ from rich.console import Console
 from rich.text import Text
 
 from opcheck.analysis import REGRESSIONS, Change, ChangeKind, Difference, diff_status, differences
+from opcheck.grouping import group_by
 from opcheck.model import Run, Verdict
 from opcheck.report import summary
 from opcheck.report.markdown import Section, code, fitting, table, text
-from opcheck.report.plain_text import brief, one_line, plural
+from opcheck.report.plain_text import brief, kind as kind_of, one_line, plural
 from opcheck.report.style import COLOURS, UNLIKE_SETTINGS, put_all, put_exit, unlike
 
 #: The most regressions of a kind shown in a terminal.
@@ -40,14 +41,19 @@ def show(
 def _show_changes(
     console: Console, kind: ChangeKind, changes: Sequence[Change], *, verbose: bool
 ) -> None:
-    """Print changes of one kind, all if `verbose`, and how to repeat regressions."""
+    """Print changes of one kind, and how to repeat regressions.
+
+    Of changes that look alike, only the first is printed, unless `verbose`; others are counted.
+    """
     is_regression = kind in REGRESSIONS
     colour = "bold red" if is_regression else "bold"
     console.print(Text(f"{kind}: {len(changes):,}", colour), soft_wrap=True)
     most = _MAX_REGRESSIONS if is_regression else _MAX_OTHERS
-    shown = changes if verbose else changes[:most]
-    wide = max(cell_len(was_and_is(change)) for change in shown)
-    for change in shown:
+    alike = [[change] for change in changes]
+    if not verbose:
+        alike = [*group_by(changes, _likeness).values()][:most]
+    wide = max(cell_len(was_and_is(change)) for change, *_ in alike)
+    for change, *others in alike:
         record = change.record
         verdict = Text(was_and_is(change).ljust(wide), COLOURS[record.verdict])
         name = f"{one_line(record.backend)}  {one_line(record.case)}"
@@ -55,11 +61,23 @@ def _show_changes(
         remarks = [why(change)]
         if is_regression:
             remarks.append(f"repeat  {one_line(record.repeat)}")
+        if others:
+            remarks.append(f"and {len(others):,} more like it (-v shows all)")
         for remark in filter(None, remarks):
             console.print(Text(f"  {'':{wide}}  {remark}"), soft_wrap=True)
-    if len(changes) > len(shown):
-        console.print(Text(f"  … and {len(changes) - len(shown):,} more (-v shows all)"))
+    left = len(changes) - sum(map(len, alike))
+    if left:
+        console.print(Text(f"  … and {left:,} more (-v shows all)"))
     console.print()
+
+
+def _likeness(change: Change) -> Hashable:
+    """Return a key that changes to failures of the same cause share, and no other changes."""
+    new = change.new
+    if new is None or new.verdict is Verdict.PASS:
+        return change.record.backend, change.record.case
+    looks = new.diagnoses[0].text if new.diagnoses else kind_of(new.reason)
+    return new.backend, new.op.name, was_and_is(change), new.failure, looks
 
 
 def left_out(difference: Difference) -> str:

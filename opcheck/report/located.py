@@ -12,9 +12,10 @@ from rich.console import Console
 
 from opcheck import graph
 from opcheck.graph.folders import folder_name, tensor_bytes, write_whole
-from opcheck.model import BackendInfo, Task, Tensors, TensorSpec, Verdict
+from opcheck.grouping import not_none
+from opcheck.model import BackendInfo, Environment, Record, Task, Tensors, TensorSpec, Verdict
 from opcheck.model.located import JudgedNode, Located
-from opcheck.report import formatting, plain_text, summary
+from opcheck.report import formatting, plain_text, summary, write_text
 from opcheck.report.style import Numbers, new_table, put
 from opcheck.suite.tensors import case_file
 
@@ -22,8 +23,7 @@ from opcheck.suite.tensors import case_file
 def show(console: Console, located: Located, backend: BackendInfo, again: Sequence[str]) -> None:
     """Print the first wrong node, with the command that shows it `again`, and what was judged."""
     if located.wrong:
-        record = formatting.Recorder([located.wrong.result.case]).record(located.wrong.result)
-        summary.show_failure(console, replace(record, repeat=shlex.join(again)))
+        summary.show_failure(console, _record(located.wrong, again))
     if located.right_alone:
         console.print(
             "As a model of its own, on the same inputs, the node is right: the mistake"
@@ -51,6 +51,12 @@ def show(console: Console, located: Located, backend: BackendInfo, again: Sequen
         console.print()
     for line in _counts(located):
         console.print(line, soft_wrap=True)
+
+
+def _record(node: JudgedNode, again: Sequence[str]) -> Record:
+    """Return a node's result as it is reported, with the command that shows it `again`."""
+    record = formatting.Recorder([node.result.case]).record(node.result)
+    return replace(record, repeat=shlex.join(again))
 
 
 #: The most remarks on nodes that are counted one by one.
@@ -116,7 +122,8 @@ def _remarks(located: Located) -> Iterator[str]:
     reasons: Counter[tuple[str, str]] = Counter()
     for result in results:
         if result.verdict is Verdict.WARN and result.comparisons:
-            reasons[result.case.op.name, result.comparisons[0].remark] += 1
+            remark = result.comparisons[0].remark or result.reason
+            reasons[result.case.op.name, remark] += 1
     for result in results:
         if result.beyond:
             reasons[result.case.op.name, result.reason] += 1
@@ -162,6 +169,42 @@ def write(folder: Path, wrong: JudgedNode, task: Task, inputs: Tensors, backend:
     script = re.sub("@([a-z]+)@", quoted, script)
     (target / "show.py").write_text(script, encoding="utf-8")
     return target
+
+
+def write_issue(
+    target: Path,
+    located: Located,
+    again: Sequence[str],
+    backend: BackendInfo,
+    environment: Environment,
+) -> None:
+    """Write the text of an issue about the first wrong node beside its files in `target`.
+
+    `again` is the command that shows the mistake. Raises OSError if it cannot be written.
+    """
+    # Only this page needs templates.
+    from opcheck.report.markdown import rendered
+
+    node = not_none(located.wrong)
+    case = node.result.case
+    packages = [f"{name} {version}" for name, version in environment.packages.items()]
+    lines = rendered(
+        "issue.md",
+        result=_record(node, again),
+        op=str(case.op),
+        backend=str(backend),
+        place=node.part.place,
+        total=located.total,
+        model=Path(case.source.file).name,
+        right_alone=located.right_alone,
+        versions=[
+            f"opcheck {environment.opcheck}",
+            f"Python {environment.python}",
+            environment.platform,
+            *packages,
+        ],
+    )
+    write_text(target / "issue.md", "".join(f"{line}\n" for line in lines))
 
 
 def _in_file(spec: TensorSpec) -> dict[str, str]:

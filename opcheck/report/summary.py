@@ -36,14 +36,17 @@ LIKELIEST = 3
 _NAMED = 6
 
 
-def show_failure(console: Console, result: Record, *, traceback: bool = False) -> None:
+def show_failure(
+    console: Console, result: Record, *, traceback: bool = False, preliminary: bool = False
+) -> None:
     """Print one result that is not a pass: the case, the answer, its causes, how to repeat it.
 
-    If `traceback`, also print that of the backend's exception, if there is one.
+    If `traceback`, also print that of the backend's exception, if there is one. Causes that are
+    `preliminary` were found while the run goes on: later results may speak against them.
     """
     _show_case(console, result)
     _show_answer(console, result)
-    _show_causes(console, result)
+    _show_causes(console, result, "so far" if preliminary else "likely")
     for comparison in result.comparisons:
         _show_comparison(console, comparison, wanted(result))
     printed, trace = _without_traceback(result.printed)
@@ -119,10 +122,10 @@ def _show_answer(console: Console, result: Record) -> None:
         _line(console, "times", f"{sum(counts.values()):,}: {by_verdict}")
 
 
-def _show_causes(console: Console, result: Record) -> None:
-    """Print the likeliest diagnoses, and what a ledger has about the result."""
+def _show_causes(console: Console, result: Record, label: str) -> None:
+    """Print the likeliest diagnoses, the first after a label, and what a ledger has of it."""
     for number, diagnosis in enumerate(result.diagnoses[:LIKELIEST]):
-        _line(console, "or" if number else "likely", str(diagnosis))
+        _line(console, "or" if number else label, str(diagnosis))
     for answer in result.diagnoses[0].asked if result.diagnoses else ():
         _line(console, "", answer)
     others = result.diagnoses[LIKELIEST:]
@@ -234,6 +237,10 @@ def finding(result: Record) -> str:
 
 #: The most kinds of reasons shown for a backend.
 _REASONS = 3
+#: The most failures shown in full that have no cause and look alike.
+_MOST_ALIKE = 3
+#: Explains the label of a preliminary cause.
+_SO_FAR = "so far: by the results until then; the causes below are by all results"
 #: The level of verbosity at which every failure is shown in full.
 _EVERYTHING = 2
 #: The most rows of the overview.
@@ -307,7 +314,11 @@ class Pretty:
     quiet: bool = False
     #: 1 shows every table in full, and 2 also every failure, warning and known failure.
     verbose: int = 0
+    #: Causes are printed before all results are known.
+    live: bool = False
     results: Sequence[Record] = field(default=(), init=False)
+    #: Causes were printed that later results may speak against.
+    _has_preliminary: bool = field(default=False, init=False)
     _alike: Counter[Hashable] = field(default_factory=Counter, init=False)
     _left_out: int = field(default=0, init=False)
 
@@ -328,12 +339,18 @@ class Pretty:
         """Return True if a result is to be shown now; call once for each, in order."""
         if not self.is_in_full(result):
             return False
-        likeness = _likeness(result)
-        self._alike[likeness] += 1
-        most = 1 if result.diagnoses or result.verdict is Verdict.BAD_CASE else 3
-        is_due = self.shows_everything or self._alike[likeness] <= most
+        limits = _likenesses(result)
+        has_room = all(self._alike[likeness] < most for likeness, most in limits.items())
+        is_due = self.shows_everything or has_room
+        self._alike.update(limits.keys() if is_due else ())
         self._left_out += not is_due
         return is_due
+
+    def show_failure(self, result: Record) -> None:
+        """Print a result in full."""
+        self._has_preliminary |= self.live and bool(result.diagnoses)
+        traceback = self.shows_everything
+        show_failure(self.console, result, traceback=traceback, preliminary=self.live)
 
     def finish(self, results: Sequence[Record], complete: bool, code: Exit, meaning: str) -> None:
         """Print the summary, then what the exit code means."""
@@ -341,6 +358,9 @@ class Pretty:
             more = plain_text.plural(self._left_out, "more failure", "more failures")
             message = f"… and {more} of the kinds above (-vv shows all)"
             self.console.print(Text(message, "bold"))
+            self.console.print()
+        if self._has_preliminary:
+            style.say(self.console, _SO_FAR, "dim")
             self.console.print()
         self.summarize(results, complete=complete)
         if not results:
@@ -584,21 +604,34 @@ class Pretty:
             self.console.print()
 
 
-def _likeness(result: Record) -> Hashable:
-    """Return a key that similar failures share."""
+def cause_first(failures: Iterable[Record]) -> list[Record]:
+    """Return failures with the first of each kind, which look alike, before all others."""
+    alike = group_by(failures, lambda result: next(iter(_likenesses(result)))).values()
+    return [group[0] for group in alike] + [one for group in alike for one in group[1:]]
+
+
+def _likenesses(result: Record) -> dict[Hashable, int]:
+    """Return keys that similar failures share, each with how many of these are shown in full."""
     if result.verdict is Verdict.BAD_CASE:  # whichever backend meets the mistake
-        return result.case, result.reason
-    looks = result.diagnoses[0] if result.diagnoses else plain_text.kind(result.reason)
+        return {(result.case, result.reason): 1}
     # Each line of a user's ledger that is contradicted must be corrected.
     line = result.known.at if result.unexpected and result.known else None
-    return result.backend, result.op.name, result.verdict, result.failure, looks, line
+    kind = (result.backend, result.op.name, result.verdict, result.failure, line)
+    words = plain_text.kind(result.reason)
+    if not result.diagnoses:
+        return {(*kind, words): _MOST_ALIKE}
+    limits: dict[Hashable, int] = {(*kind, result.diagnoses[0]): 1}
+    if not result.comparisons:
+        # What a backend itself says tells more than a guess why it says so.
+        limits[(*kind, words)] = _MOST_ALIKE
+    return limits
 
 
 def show(console: Console, run: Run, **options: Any) -> None:
     """Print a stored run; `options` are those of `Pretty`."""
     pretty = Pretty(console, run.header, **options)
     for result in filter(pretty.is_due, run.records):
-        show_failure(console, result, traceback=pretty.shows_everything)
+        pretty.show_failure(result)
     pretty.finish(run.records, run.complete, *outcome(run))
 
 

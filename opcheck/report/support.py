@@ -14,7 +14,7 @@ from opcheck.backends.offers import Offer
 from opcheck.dtypes import DTYPES
 from opcheck.errors import OpcheckError
 from opcheck.grouping import group_by
-from opcheck.model import Floor, OpVersion, Support, Verdict
+from opcheck.model import WRONG, Floor, OpVersion, Support, Verdict
 from opcheck.report import plain_text
 from opcheck.report.style import COLOURS, Numbers, new_table, put_all, say
 from opcheck.report.totals import SIGNS
@@ -74,7 +74,7 @@ def _show_matrix(console: Console, matrix: Matrix) -> None:
     """Print what is not right on one backend, then what is, and reasons."""
     table = new_table("operator", Numbers("right"), "otherwise", title=matrix.heading)
     right_everywhere = []
-    for op, cells in _by_operator(matrix.cells).items():
+    for op, cells in _worst_first(matrix.cells).items():
         right, otherwise = _summary(cells)
         if otherwise:
             lines = (Text(text, COLOURS[verdict] if verdict else "") for verdict, text in otherwise)
@@ -100,14 +100,20 @@ def _show_matrix(console: Console, matrix: Matrix) -> None:
 
 
 def html_lines(matrices: Sequence[Matrix]) -> Iterator[str]:
-    """Yield a page with a row for each operator version and a column for each type."""
+    """Yield a page with a row for each operator version and a column for each type.
+
+    What is not right comes first: its reasons, then its operators.
+    """
     from opcheck.report.html.run_page import document
 
     names = {cell.cell.dtype for matrix in matrices for cell in matrix.cells}
     tables = []
     for matrix in matrices:
-        by_op = group_by(matrix.cells, _op_of).items()
-        rows = [(op, {cell.cell.dtype: cell for cell in cells}) for op, cells in by_op]
+        rows = [
+            (op, {cell.cell.dtype: cell for cell in of_version})
+            for cells in _worst_first(matrix.cells).values()
+            for op, of_version in group_by(cells, _op_of).items()
+        ]
         counts = Counter((cell.verdict, _word(cell)) for cell in matrix.cells)
         tables.append((matrix, counts, rows, _kinds(matrix.cells)))
     yield from document(
@@ -188,6 +194,19 @@ def _dtype_of(support: Support) -> str:
 
 def _by_operator(cells: Iterable[Support]) -> dict[str, list[Support]]:
     return group_by(cells, lambda support: support.cell.op.name)
+
+
+def _worst_first(cells: Iterable[Support]) -> dict[str, list[Support]]:
+    """Return the cells by operator: first operators that are wrong, then those that lack some."""
+    return dict(sorted(_by_operator(cells).items(), key=lambda item: _rank(item[1])))
+
+
+def _rank(cells: Iterable[Support]) -> int:
+    """Return 0 if a cell of an operator is wrong or refused, 1 if one is not right, else 2."""
+    verdicts = {cell.verdict for cell in cells}
+    if verdicts & {*WRONG}:
+        return 0
+    return 1 if verdicts - {None, Verdict.PASS} else 2
 
 
 def _side_by_side(matrices: Sequence[Matrix]) -> Table:

@@ -108,6 +108,7 @@ class Resolver:
             outputs=tuple(self._outputs(bound, attrs)),
             expect=_COMPUTED,
             rule=self.fields.rule or "must",
+            is_rule_stated=self.fields.rule is not None,
             timeout=self.fields.timeout,
             clause=self.fields.clause or "",
             empty=self.fields.empty or "",

@@ -180,6 +180,33 @@ def test_a_case_that_is_missing_though_it_was_asked_for_is_a_regression() -> Non
     assert compare(TWO, without(TWO, [1])).regressions == 2
 
 
+def released(run: Run, version: str) -> Run:
+    """The run as opcheck of this version stored it."""
+    return under(run, environment=replace(run.header.environment, opcheck=version))
+
+
+@pytest.mark.parametrize("verdict", [PASS, FAIL, KNOWN])
+def test_a_shipped_case_that_another_release_does_not_ask_is_no_regression(
+    verdict: Verdict,
+) -> None:
+    shipped = replace(record().source, shipped=True)
+    old = one(verdict, source=shipped)
+    new = released(without(old, [0]), "9.9")
+    assert kind_of_first(old, new) is ChangeKind.DROPPED
+    assert code(old, new) is Exit.CONFORMS
+    # A case of the user is asked by any release.
+    own = one(verdict, source=replace(shipped, shipped=False))
+    assert kind_of_first(own, released(without(own, [0]), "9.9")) is ChangeKind.VANISHED
+    # The same release asks the same cases.
+    assert kind_of_first(old, without(old, [0])) is ChangeKind.VANISHED
+
+
+def kind_of_first(old: Run, new: Run) -> ChangeKind:
+    """The kind of the only change, of a result that one of the runs lacks."""
+    (change,) = compare(old, new).changes
+    return change.kind
+
+
 @pytest.mark.parametrize(
     "fields", [{"selection": "op Hardmax"}, {"paths": ("a.yaml",)}, {"shard": (1, 2)}, {"seed": 3}]
 )

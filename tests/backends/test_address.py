@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -34,24 +35,25 @@ def test_there_is_a_kind_for_each_adapter() -> None:
 @pytest.mark.parametrize(
     ("address", "meant"),
     [
-        ("onnxrutime", "did you mean 'onnxruntime'"),
-        ("ONNXRuntime", "did you mean 'onnxruntime'"),
-        ("Numpy", "did you mean 'numpy'?"),
-        ("referense:x", "did you mean 'reference'?"),
+        ("onnxrutime", "onnxruntime"),
+        ("ONNXRuntime", "onnxruntime"),
+        ("Numpy", "numpy"),
+        ("referense:x", "reference"),
         ("tensorflow", None),
         ("", None),
         (":CPUExecutionProvider", None),
         ("__init__", None),
         ("../attempt", None),
-        (" numpy", "did you mean 'numpy'?"),
+        (" numpy", "numpy"),
     ],
 )
 @pytest.mark.usefixtures("some_kinds")
-def test_an_unknown_backend_is_answered_with_the_known_ones(address, meant):
+def test_an_unknown_backend_is_answered_with_the_known_ones(address, meant, wording):
     error = refusal(address)
-    assert error.message == f"unknown backend {address!r}"
-    assert str(error.hint).endswith(f"known backends: {', '.join(KINDS)}")
-    assert (meant or "known backends") in str(error.hint)
+    suggestion, known = re.fullmatch(r"(?:.*'(\S+)'.* )?.*: (.*)", str(error.hint)).groups()
+    assert suggestion == meant
+    assert known.split(", ") == [*KINDS]
+    assert error == wording
     assert error.exit_code == Exit.USAGE
 
 

@@ -216,23 +216,27 @@ def test_a_file_of_a_project_is_checked_likewise(tmp_path: Path, wording: Wordin
 
 
 @pytest.mark.parametrize(
-    ("encoding", "end", "told"),
+    ("encoding", "end", "place"),
     [
-        ("utf-16", "\n", ":1:1: this file is UTF-16 or UTF-32, not UTF-8 (save it as UTF-8)"),
-        ("utf-16-le", "\n", ":1:1: this file is UTF-16 or UTF-32, not UTF-8 (save it as UTF-8)"),
-        ("latin-1", "\n", ":1:5: this file is not UTF-8 (byte 0xf6) (save it as UTF-8)"),
-        ("utf-8", "\r", ":1:8: no TOML: Found invalid character '\\r'"),
+        ("utf-16", "\n", "1:1"),
+        ("utf-16-le", "\n", "1:1"),
+        ("latin-1", "\n", "1:5"),
+        ("utf-8", "\r", "1:8"),
         ("utf-8", "\r\n", None),
         ("utf-8-sig", "\r\n", None),
     ],
 )
 @pytest.mark.parametrize("name", ["opcheck.toml", "pyproject.toml"])
-def test_a_file_in_another_encoding_is_told_by_its_name(tmp_path, name, encoding, end, told):
+def test_a_file_in_another_encoding_is_told_by_its_name(
+    tmp_path, name, encoding, end, place, wording
+):
     table = "tool.opcheck.backends" if name == "pyproject.toml" else "backends"
     text = f"# größe\n[{table}.mine]\naddress = 'numpy'\n".replace("\n", end)
     (tmp_path / name).write_bytes(text.encode(encoding))
-    if told:
-        assert problems_of(tmp_path) == [name + told]
+    if place:
+        [problem] = problems_of(tmp_path)
+        assert problem.startswith(f"{name}:{place}: ")
+        assert problem == wording
     else:
         assert [*profiles(tmp_path)] == ["mine"]
 

@@ -17,6 +17,7 @@ from tests.bounds import arithmetic as ar
 from tests.bounds.lp_pool import implementations as pools
 from tests.bounds.softmax import honest
 from tests.computed import exactly
+from tests.wording import Wording, without_times
 
 FLOATS = (np.float32, np.float64)
 SOFTMAX, POOL, CONV = (OpVersion("", *op) for op in (("Softmax", 13), ("LpPool", 22), ("Conv", 22)))
@@ -71,14 +72,15 @@ def test_no_honest_pooling_does(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("bits", "name"), [(8, "bfloat16"), (11, "float16 or TF32"), (24, None), (53, None)]
 )
-def test_factors_of_fewer_bits_are_named(bits: int, name: str | None) -> None:
+def test_factors_of_fewer_bits_are_named(bits: int, name: str | None, wording: Wording) -> None:
     x = RNG.standard_normal((1, 256, 5, 5)).astype(np.float32)
     w = RNG.standard_normal((16, 256, 3, 3)).astype(np.float32)
     of = reference(CONV, {}, x, w)
     cut = [ar.keep_bits(one, bits) for one in (x, w)] if bits < 24 else [x, w]
     got = reference(CONV, {}, *cut).values.astype(np.float32)
     told = scatter_message(of, got)
-    assert told.endswith(f"as if factors were rounded to {name}") if name else told == ""
+    assert told.endswith(f" {name}") if name else told == ""
+    assert without_times(told) == wording
 
 
 MATMUL = OpVersion("", "MatMul", 13)

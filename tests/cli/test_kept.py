@@ -82,6 +82,30 @@ def test_earlier_failures_in_other_files_are_left_out_on_purpose(run, kept, tmp_
     assert cases_in(found.stdout) == ["Hardmax/wrong"]
 
 
+def test_without_the_files_of_the_last_run_the_command_that_names_them_is_printed(
+    run, kept
+) -> None:
+    run(*RUN, code=1)
+    again = "opcheck run cases.yaml -b reference --lf"
+    without = ("run", "--op", "Hardmax", "--level", "smoke", "--lf", "--format", "json")
+    assert again in run(*without, "-b", "reference", code=4).stderr
+    run(*RUN, code=1)
+    assert again in run("run", "cases.yaml", "--lf", "--format", "json", code=4).stderr
+    run(*RUN, code=1)
+    assert again not in run(*RUN, "--lf", "--format", "json", code=1).stderr
+
+
+@pytest.mark.parametrize("command", ["show", "explain"])
+def test_cases_of_the_last_runs_are_shown_without_their_files(run, kept, tmp_path, command) -> None:
+    run(command, "Hardmax/wrong", code=2)
+    run(*RUN, code=1)
+    found = run(command, "Hardmax/wrong", code=0)
+    assert "cases.yaml:8:3" in found.stdout
+    assert "wrng" in run(command, "Hardmax/wrng", code=2).stderr
+    (tmp_path / "cases.yaml").unlink()
+    run(command, "Hardmax/wrong", code=2)
+
+
 def test_failures_of_another_backend_are_its_own(run, kept) -> None:
     run(*RUN, code=1)
     words = ("run", "cases.yaml", "-b", "numpy")

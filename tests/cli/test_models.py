@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 import numpy as np
 import onnx
@@ -134,6 +135,11 @@ def test_the_wrong_node_is_written_as_a_case_and_as_a_script(run, network, tmp_p
     assert f"  repeat  {repeat}\n" in found.stdout
     assert found.stdout.splitlines()[-1] == wording
     assert run("run", "out/gate/case.yaml", "-b", "reference", code=0)
+    issue = (tmp_path / "out" / "gate" / "issue.md").read_text()
+    assert issue.splitlines()[0].startswith("# Sigmoid-13: ")
+    assert f"\n{repeat}\n" in issue
+    assert "<code>py:bad:Backend</code> computes node 4 of 12" in issue
+    assert f"onnx {onnx.__version__}" in issue
     script = tmp_path / "out" / "gate" / "show.py"
     text = script.read_text()
     assert len(text.splitlines()) <= 40
@@ -172,6 +178,9 @@ def test_a_mistake_that_depends_on_a_name_is_told_so(run, network, tmp_path, wor
     found = run("locate", network, "-b", "py:bad:Backend", "-o", "out", code=1)
     assert f"  repeat  opcheck locate {network} -b py:bad:Backend\n" in found.stdout
     assert lines_with(found.stdout, "As a model") == wording
+    issue = (tmp_path / "out" / "gate" / "issue.md").read_text()
+    assert f"\nopcheck locate {network} -b py:bad:Backend\n" in issue
+    assert "As a model" in issue
 
 
 @pytest.mark.parametrize("rows", [0, 2])
@@ -328,12 +337,14 @@ def test_one_model_on_one_data_set_is_located(run, tmp_path, wording):
 
 def test_the_script_takes_names_for_data_and_prints_any_answer(run, tmp_path, wording):
     head = '<ir_version: 8, opset_import: ["": 17]> net (float[1, 3] x) => (float[1, 3] y) '
-    proto = onnx.parser.parse_model(head + "{ p = Exp (x) n = Neg (p) y = Log (n) }")
+    proto = onnx.parser.parse_model(head + "{ p = Exp (x) n = Neg (p) y = Sqrt (n) }")
     proto.graph.node[2].name = '"""\nprint("INJECTED")\n"""@kind@'
     onnx.save(proto, tmp_path / "net.onnx")
-    (tmp_path / "bad.py").write_text(BAD.replace('node.name == "gate"', 'node.op_type == "Log"'))
+    (tmp_path / "bad.py").write_text(BAD.replace('node.name == "gate"', 'node.op_type == "Sqrt"'))
     run("locate", "net.onnx", "-b", "py:bad:Backend", "-o", "out", code=1)
     (script,) = (tmp_path / "out").glob("*/show.py")
+    issue = script.with_name("issue.md").read_text()
+    assert not any(line.startswith(('print("', '"""')) for line in issue.splitlines())
     script.write_text(script.read_text().replace("answers(kind))", 'answers("reference"))'))
     ended = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     assert "INJECTED" not in ended.stdout.splitlines()
@@ -394,3 +405,32 @@ def test_what_is_no_network_is_told(run, network, tmp_path, words, wording):
     found = run(*(network if word == "NET" else word for word in words), code=2)
     assert found.stderr == wording
     assert "Traceback" not in found.stderr
+
+
+NESTED = """<ir_version: 10, opset_import: ["" : 21]>
+net (float[4] x) => (float[4] y) <int64 m = {900}, bool c = {1}> {
+  y = Loop (m, c, x) <body = b (int64 i, bool d, float[4] v) => (bool d, float[4] w) {
+    w = Loop (m, c, v) <body = f (int64 j, bool e, float[4] u) => (bool e, float[4] u) {}>
+  }>
+}"""
+LONG_SCAN = """<ir_version: 10, opset_import: ["" : 21]>
+net (float[4] x) => (float[4] y) <int64[2] s = {200000, 4}> {
+  rows = Expand (x, s)
+  y = Scan <num_scan_inputs = 1, body = b (float[4] v, float[4] u) => (float[4] w) {
+    w = Add (v, u)
+  }> (x, rows)
+}"""
+
+
+@pytest.mark.parametrize("text", [NESTED, LONG_SCAN], ids=["nested", "scan"])
+def test_loops_of_too_many_iterations_are_unsupported_before_a_backend_hangs(
+    run, tmp_path, wording, text
+):
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "net.onnx")
+    before = time.process_time()
+    found = run("run", "net.onnx", "-b", "onnxruntime", "--report", "json=run.jsonl")
+    assert time.process_time() - before < 60
+    assert found.exit_code == 5
+    [result] = map(json.loads, (tmp_path / "run.jsonl").read_text().splitlines()[1:-1])
+    assert (result["verdict"], result["beyond"]) == ("unsupported", True)
+    assert result["reason"] == wording

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from opcheck.compare import are_plainly_right, compare_outputs
-from opcheck.compare.elements import _pairs, _uneven, judged_draws, stepped
+from opcheck.compare.elements import _LEVELS, _pairs, _runs_of_equal, _uneven, judged_draws, stepped
 from opcheck.compare.outputs import computed_want
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Drawn
@@ -207,3 +207,26 @@ def test_what_a_graph_computes_of_numbers_drawn_is_not_judged(wording):
     with pytest.raises(NotSupported) as raised:
         exactly(OpVersion("", "If", 25), (np.array(True),), attrs)
     assert raised.value == wording
+
+
+@pytest.mark.parametrize("node", [NORMAL, UNIFORM, COIN, CLASSES])
+def test_runs_have_the_quantiles_of_each_level(node) -> None:
+    (draw,) = exactly(*node)
+    runs = [*_runs_of_equal(draw.quantiles, _LEVELS)]
+    levels = np.concatenate([levels for levels, _ in runs])
+    assert levels.tolist() == _LEVELS.tolist()
+    for levels, quantiles in runs:
+        for level in levels:
+            np.testing.assert_array_equal(quantiles, draw.quantiles(level))
+
+
+def test_few_levels_are_computed_for_a_distribution_of_two_values() -> None:
+    (draw,) = exactly(*COIN)
+    computed = []
+
+    def quantiles(share):
+        computed.append(share)
+        return draw.quantiles(share)
+
+    assert len([*_runs_of_equal(quantiles, _LEVELS)]) < 10
+    assert len(computed) < 20

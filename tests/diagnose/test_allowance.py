@@ -86,3 +86,12 @@ def test_a_failure_without_time_is_noted_and_named_by_nothing(
     evidence = wrong(node(SOFTMAX, np.zeros((2, 2)), {"axis": 1}), None)
     assert held.diagnose(evidence, CASE.id) == ()
     assert held.untried == {CASE.id}
+
+
+def test_a_part_of_a_search_may_be_left_to_what_follows(clock: Clock) -> None:
+    spent = Allowance()
+    with spent.searching():
+        clock.now += 50
+        with spent.up_to(0.8), pytest.raises(NoTimeLeft):
+            spent.check()
+        spent.check()

@@ -12,8 +12,8 @@ from opcheck.analysis import is_failure, reds
 from opcheck.diagnose import asking
 from opcheck.diagnose.allowance import NoTimeLeft
 from opcheck.diagnose.asking import AskedAgain, Inquiry
+from opcheck.diagnose.facts import CaseFacts
 from opcheck.diagnose.flips import flips
-from opcheck.diagnose.rules import CaseFacts
 from opcheck.diagnose.transplants import transplanted
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Node
@@ -208,6 +208,94 @@ def test_one_failure_is_not_named_if_passing_cases_with_its_property_pass() -> N
     cases = [pool(0, ceil_mode=0), *(replace(pool(n), name=f"made_{n}") for n in range(1, 7))]
     (wrong,), _ = run(cases, wrong_of_one_length)
     assert not any(one.counts for one in wrong.diagnoses)
+
+
+def dies_of_three(node: Node) -> Any:
+    """Ends where three properties meet; each alone, and any two, are harmless."""
+    is_met = "strides" not in node.attrs and node.attrs.get("ceil_mode")
+    if is_met and node.attrs.get("count_include_pad"):
+        raise IndexError("beyond")
+    return right(node)
+
+
+def test_three_properties_are_named_where_the_loss_of_any_cures(wording: Wording) -> None:
+    three = {"ceil_mode": 1, "count_include_pad": 1}
+    cases = [
+        *(pool(n, **three) for n in range(3)),
+        *(pool(n, **three, strides=(1,)) for n in range(3, 9)),
+        *(pool(n, ceil_mode=1) for n in range(9, 15)),
+        *(pool(n, count_include_pad=1) for n in range(15, 21)),
+    ]
+    wrong, _ = run(cases, dies_of_three)
+    assert len(wrong) == 3
+    (cause,) = {record.diagnoses[0] for record in wrong}
+    assert cause.counts == (3, 3, 0, 18)
+    assert cause.text == wording
+
+
+def wrong_of_one_axis(node: Node) -> Any:
+    """Wrong for vectors; of one element each, sums hide it."""
+    is_wrong = node.inputs[0].ndim == 1 and node.attrs.get("axis", -1) == 0
+    return [out[::-1] if is_wrong else out for out in right(node)]
+
+
+def test_a_rank_is_told_from_lengths_by_one_axis_more(wording: Wording) -> None:
+    vector = replace(
+        hardmax(0, 0), inputs=(TensorSpec("input", FLOAT32, (5,), Given(np.arange(5.0))),)
+    )
+    cases = [vector, *(replace(hardmax(n, 0), name=f"made_{n}") for n in range(1, 7))]
+    (wrong,), _ = run(cases, wrong_of_one_axis)
+    assert wrong.diagnoses[0].text == wording
+
+
+def seven_of_minus_infinities(node: Node) -> Any:
+    """7 where all numbers are -inf."""
+    (out,) = right(node)
+    return [np.where(np.isneginf(out), 7, out).astype(out.dtype)]
+
+
+def log_sum_exp(name: str, *values: float) -> Case:
+    """A ReduceLogSumExp of a vector."""
+    spec = TensorSpec("data", FLOAT32, (len(values),), Given(np.array(values)))
+    fields = {"attrs": {"keepdims": 0}, "inputs": (spec,), "slots": ("data",), "clause": ""}
+    op = model.OpVersion("", "ReduceLogSumExp", 18)
+    outputs = (model.OutputSpec("reduced", FLOAT32),)
+    return replace(
+        CASE, id=name, name=name, row=None, op=op, opset=18, outputs=outputs, **fields, empty="so"
+    )
+
+
+def test_values_are_put_into_passing_cases_of_another_length(wording: Wording) -> None:
+    lost = replace(log_sum_exp("lost", -np.inf, -np.inf), expect=model.Computed())
+    others = [log_sum_exp(f"sum_{n}", *np.arange(1.0, n)) for n in range(4, 12)]
+    cases = [lost, *(replace(case, expect=model.Computed()) for case in others)]
+    (wrong,), _ = run(cases, seven_of_minus_infinities)
+    first, *_ = wrong.diagnoses
+    assert first.counts is not None
+    assert [first.text, *first.asked] == wording
+
+
+def wrong_of_large_float32(node: Node) -> Any:
+    """What float32 loses is more than it should be, in large numbers."""
+    (x,) = node.inputs
+    is_wrong = x is not None and x.dtype == np.float32 and np.abs(x).max() > 100
+    return [out * (1.25 if is_wrong else 1) for out in right(node)]
+
+
+def test_a_type_is_named_if_the_same_questions_pass_in_another(wording: Wording) -> None:
+    float64 = DTYPES["float64"]
+    cases = []
+    for n in range(12):
+        content = Fill("uniform", (0, 115), n)
+        for dtype in (FLOAT32, float64):
+            spec = replace(POOL.inputs[0], dtype=dtype, content=content)
+            outputs = (model.OutputSpec("Y", dtype),)
+            fields = {"dtype": dtype, "inputs": (spec,), "outputs": outputs}
+            cases.append(replace(POOL, id=f"{n}_{dtype}", name=f"made_{n}", **fields))
+    wrong, _ = run(cases, wrong_of_large_float32, asks_again=False)
+    assert 3 <= len(wrong) < 9
+    (cause,) = {record.diagnoses[0] for record in wrong}
+    assert cause.text == wording
 
 
 def texts(case: Case, *others: Case) -> list[str]:
@@ -454,6 +542,72 @@ def test_floats_are_asked_again_without_negative_values() -> None:
         assert other == (changed.args if isinstance(changed, Fill) else changed.values.tolist())
 
 
+def test_zeros_are_replaced() -> None:
+    indices = replace(GATHER.inputs[1], content=Given(np.array([1, 0])))
+    case = replace(GATHER, inputs=(GATHER.inputs[0], indices))
+    changed = {flip.text: flip.case for flip in flips(case, [case])}
+    assert materialize(changed["without zeros in indices"].inputs[1]).tolist() == [1, 1]
+
+
+def test_a_case_gets_another_type_of_its_kind_that_holds_its_values() -> None:
+    def typed(name: str, *values: int) -> Case:
+        dtype = DTYPES[name]
+        spec = TensorSpec("data", dtype, (len(values),), Given(np.array(values)))
+        outputs = (model.OutputSpec("output", dtype),)
+        inputs = (spec, GATHER.inputs[1])
+        return replace(GATHER, dtype=dtype, inputs=inputs, outputs=outputs)
+
+    others = [typed("uint8", 1), typed("int8", 1), typed("float32", 1)]
+    (changed,) = (
+        flip.case
+        for flip in flips(typed("int64", 7, -7), others)
+        if flip.text.endswith("in place of int64")
+    )
+    int8 = DTYPES["int8"]
+    assert (changed.dtype, changed.outputs[0].dtype) == (int8, int8)
+    assert [spec.dtype for spec in changed.inputs] == [int8, INT64]
+    assert materialize(changed.inputs[0]).tolist() == [7, -7]
+
+
+@pytest.mark.parametrize(
+    ("own", "other"), [("uint2", "int4"), ("int4", "uint4"), ("int64", "int2")]
+)
+def test_integers_of_few_bits_are_put_into_other_types(own: str, other: str) -> None:
+    def vector(name: str, *values: int) -> TensorSpec:
+        numbers = Given(np.array(values).astype(DTYPES[name].numpy))
+        return TensorSpec("data", DTYPES[name], (len(values),), numbers)
+
+    failing, cured, passing = (
+        replace(GATHER, inputs=(spec, GATHER.inputs[1]))
+        for spec in (vector(own, 1, 0), vector(own, 1, 1), vector(other, 1, 1, 1))
+    )
+    changed = transplanted(failing, cured, passing)
+    assert changed
+    values = materialize(changed.case.inputs[0])
+    assert (values.dtype, values.astype(int).tolist()) == (DTYPES[other].numpy, [1, 0, 1])
+
+
+def test_inputs_of_one_rank_get_an_axis_more_or_less() -> None:
+    indices = replace(GATHER.inputs[1], shape=(2, 1), content=Given(np.array([[1], [0]])))
+    case = replace(GATHER, inputs=(GATHER.inputs[0], indices))
+    changed = {flip.text: flip.case for flip in flips(case, [case])}
+    longer = changed["with one axis more, of length 2"].inputs
+    assert [spec.shape for spec in longer] == [(2, 3, 2), (2, 1, 2)]
+    assert materialize(longer[1]).tolist() == [[[1, 1]], [[0, 0]]]
+    shorter = changed["with one axis less"].inputs
+    assert [spec.shape for spec in shorter] == [(2,), (2,)]
+    assert materialize(shorter[1]).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(("written", "is_empty"), [([0.0, np.inf], True), ([1.0, 0.0], False)])
+def test_a_changed_answer_may_be_as_empty_as_that_of_its_case(
+    written: list[float], is_empty: bool
+) -> None:
+    spec = TensorSpec("Y", FLOAT32, (2,), Given(np.array(written)))
+    case = replace(POOL, expect=model.Values((spec,)))
+    assert {bool(flip.case.empty) for flip in flips(case, [case])} == {is_empty}
+
+
 def gather(number: int, axis: int, *indices: int) -> Case:
     """A Gather from [2, 3, 4 + number] at other indices."""
     content = Fill("uniform", (-1, 1))
@@ -505,6 +659,16 @@ def test_a_passing_case_gets_what_a_failing_one_has_otherwise_than_a_cured_one()
     longer = transplanted(pool(3), POOL, pool(4))
     assert longer
     assert longer.case.inputs[0].shape == (1, 1, 8)
+    flat = replace(POOL, inputs=(replace(POOL.inputs[0], shape=(1, 5)),))
+    matrix = transplanted(flat, POOL, pool(3))
+    assert matrix
+    assert matrix.case.inputs[0].shape == (1, 1)
+    single = replace(POOL, dtype=FLOAT32)
+    spec = replace(POOL.inputs[0], dtype=DTYPES["float64"])
+    double = replace(POOL, dtype=DTYPES["float64"], inputs=(spec,))
+    in_float32 = transplanted(single, double, double)
+    assert in_float32
+    assert in_float32.case.inputs[0].dtype == FLOAT32
     # It has the property already, or cannot get it.
     assert transplanted(fed, GATHER, fed) is None
     flat = replace(POOL, inputs=(replace(POOL.inputs[0], shape=(1, 5)),))

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck.diagnose import rules
-from opcheck.diagnose.rules import LIMIT, PLAIN, VALUE, Condition, Feature, _of_tensor, rule
+from opcheck.diagnose import facts as fact_kinds, rules
+from opcheck.diagnose.facts import LIMIT, PLAIN, VALUE, Feature, _of_tensor, features
+from opcheck.diagnose.rules import Condition, rule
 from opcheck.dtypes import DTYPES
 from opcheck.model import Case, OpVersion
 from opcheck.model.case import Fill, Given, Put, Rejected, TensorSpec
@@ -91,7 +92,7 @@ def test_an_input_behind_the_last_one_is_left_out(wording: Wording) -> None:
     op = OpVersion("", "ReduceSum", 13)
     both = replace(CASE, op=op, slots=("data", "axes"))
     alone = replace(CASE, op=op, slots=("data",))
-    (fact,) = (feature.text for feature in rules.features([both, alone]) if feature.holds == 0b10)
+    (fact,) = (feature.text for feature in features([both, alone]) if feature.holds == 0b10)
     assert fact == wording
 
 
@@ -103,8 +104,8 @@ def test_an_attribute_that_a_version_lacks_is_not_left_out() -> None:
         replace(CASE, op=since_16, attrs={}),
         replace(CASE, op=since_10, attrs={}),
     ]
-    (given,) = (one.holds for one in rules.features(cases) if one.text.startswith(f"`{name}` is g"))
-    left_out = [one.holds for one in rules.features(cases) if one.text == f"`{name}` is left out"]
+    (given,) = (one.holds for one in features(cases) if one.text.startswith(f"`{name}` is g"))
+    left_out = [one.holds for one in features(cases) if one.text == f"`{name}` is left out"]
     assert (given, left_out) == (0b001, [0b010])
 
 
@@ -113,8 +114,8 @@ def test_an_axis_is_the_same_from_either_end_and_by_default() -> None:
     x = replace(CASE.inputs[0], shape=(2, 3), put=())
     stated = ({}, {"axis": 1}, {"axis": -1}, {"axis": 0})
     cases = [replace(CASE, op=hardmax, attrs=attrs, inputs=(x,)) for attrs in stated]
-    assert 0b0111 in {feature.holds for feature in rules.features(cases)}
-    assert 0b0101 in {feature.holds for feature in rules.features(cases)}
+    assert 0b0111 in {feature.holds for feature in features(cases)}
+    assert 0b0101 in {feature.holds for feature in features(cases)}
 
 
 def test_one_question_is_enough_for_a_fact_without_which_the_backend_passes() -> None:
@@ -149,18 +150,18 @@ def test_a_property_of_a_single_question_may_be_chance() -> None:
 
 def test_the_only_integer_of_an_input_is_a_fact() -> None:
     k = TensorSpec("k", DTYPES["int64"], (1,), Given(np.array([3])))
-    assert [*rules._only_integer(k)] == [3]
-    assert [*rules._only_integer(replace(k, dtype=DTYPES["float32"]))] == []
+    assert [*fact_kinds._only_integer(k)] == [3]
+    assert [*fact_kinds._only_integer(replace(k, dtype=DTYPES["float32"]))] == []
     two = replace(k, shape=(2,), content=Given(np.array([3, 4])))
-    assert [*rules._only_integer(two)] == []
+    assert [*fact_kinds._only_integer(two)] == []
 
 
 def test_values_of_floats_are_facts_also_if_they_are_drawn(wording: Wording) -> None:
     drawn = TensorSpec("X", DTYPES["float32"], (50,), Fill("uniform", (-1, 1)))
     given = replace(drawn, shape=(2,), content=Given(np.array([0, 2.5])))
-    assert [*rules._of_floats(drawn), *rules._of_floats(given)] == wording
-    assert rules._of_floats(replace(drawn, shape=(1 << 13,))) == ()
-    assert rules._of_floats(replace(drawn, dtype=DTYPES["int32"])) == ()
+    assert [*fact_kinds._of_floats(drawn), *fact_kinds._of_floats(given)] == wording
+    assert fact_kinds._of_floats(replace(drawn, shape=(1 << 13,))) == ()
+    assert fact_kinds._of_floats(replace(drawn, dtype=DTYPES["int32"])) == ()
 
 
 def test_a_fact_of_integers_and_floats_is_one() -> None:
@@ -171,7 +172,7 @@ def test_a_fact_of_integers_and_floats_is_one() -> None:
         for spec in (negative, replace(x, content=Given(np.full(x.shape, 1.0))))
         for dtype in ("float32", "int32")
     ]
-    (feature,) = [one for one in rules.features(cases) if one.text.endswith("negative value")]
+    (feature,) = [one for one in features(cases) if one.text.endswith("negative value")]
     assert (feature.rank, feature.holds) == (VALUE, bits(0, 1))
 
 
@@ -181,9 +182,11 @@ def test_facts_of_integers_and_of_two_inputs(wording: Wording) -> None:
     given = TensorSpec("B", int64, (1, 3), Given(np.array([[2.0, 2.0, 2.0]])))
     case = replace(CASE, inputs=(drawn, given), attrs={"pads": (0, 1)})
     plain = replace(case, inputs=(given, given), attrs={"pads": (1, 1)})
-    assert [text for text, _, _ in (*rules._of_inputs(case), *rules._of_pairs(case))] == wording
-    differing = {fact[0] for fact in rules._of_values(case)}
-    assert sorted(differing - {fact[0] for fact in rules._of_values(plain)}) == wording
+    assert [
+        text for text, _, _ in (*fact_kinds._of_inputs(case), *fact_kinds._of_pairs(case))
+    ] == wording
+    differing = {fact[0] for fact in fact_kinds._of_values(case)}
+    assert sorted(differing - {fact[0] for fact in fact_kinds._of_values(plain)}) == wording
 
 
 @pytest.mark.parametrize(
@@ -219,7 +222,67 @@ def test_an_input_that_is_an_attribute_in_another_version_is_the_same_fact() -> 
 
 def _stated(case: Case) -> set[str]:
     """Facts about the values of attributes, but for those about defaults."""
-    return {text for text, _, _ in rules._of_values(case) if "left out" not in text}
+    texts = {text for text, _, _ in fact_kinds._of_values(case) if "left out" not in text}
+    return {text.replace(" of input input", " of the input") for text in texts}
+
+
+def _only_of(case: Case, other: Case) -> list[str]:
+    """Facts of the first of two cases that the other has not, but for limits of sizes."""
+    kinds = (
+        fact_kinds._of_inputs,
+        fact_kinds._of_pairs,
+        fact_kinds._of_values,
+        fact_kinds._of_outputs,
+    )
+    mine, its = (
+        {text for kind in kinds for text, _, size in kind(one) if size is None}
+        for one in (case, other)
+    )
+    return sorted(mine - its)
+
+
+def test_a_length_that_an_integer_does_not_divide_is_a_fact(wording: Wording) -> None:
+    seven = replace(CASE.inputs[0], shape=(7, 2))
+    attrs = {"axis": 0, "num_outputs": 3}
+    split = replace(CASE, op=OpVersion("", "Split", 18), attrs=attrs, inputs=(seven,))
+    even = replace(split, attrs={"axis": 0, "num_outputs": 1})
+    whole = replace(split, attrs={"axis": 0, "num_outputs": 7})
+    assert [*_only_of(split, even), *_only_of(whole, even)] == wording
+
+
+def test_an_input_that_is_one_negative_integer_is_negative(wording: Wording) -> None:
+    delta = TensorSpec("delta", DTYPES["int64"], (), Given(np.array(-3)))
+    three = replace(delta, content=Given(np.array(3)))
+    cases = [replace(CASE, inputs=(spec,)) for spec in (delta, three)]
+    assert _only_of(*cases) == wording
+
+
+@pytest.mark.parametrize("shape", [(1,), (3,)])
+def test_two_inputs_are_of_unequal_rank_and_stretched(shape: Any, wording: Wording) -> None:
+    a = TensorSpec("A", DTYPES["int8"], (2, 1), Fill("ones", ()))
+    b = replace(a, name="B", shape=shape)
+    equal = replace(CASE, inputs=(a, replace(a, name="B")))
+    assert _only_of(replace(CASE, inputs=(a, b)), equal) == wording
+
+
+def test_optional_outputs_are_asked_for_or_left_out(wording: Wording) -> None:
+    pool = replace(CASE, op=OpVersion("", "MaxPool", 22))
+    both = replace(pool, outputs=(*CASE.outputs, *CASE.outputs))
+    assert [*_only_of(pool, both), *_only_of(both, pool)] == wording
+
+
+def test_scales_are_whole_below_1_or_unequal(wording: Wording) -> None:
+    scales = TensorSpec("scales", DTYPES["float32"], (2,), Given(np.array([0.5, 2.0])))
+    plain = replace(scales, content=Given(np.array([2.0, 2.0])))
+    cases = [replace(CASE, inputs=(CASE.inputs[0], spec)) for spec in (scales, plain)]
+    assert _only_of(*cases) == wording
+
+
+def test_groups_may_be_as_many_as_channels_and_axes_out_of_order(wording: Wording) -> None:
+    image = replace(CASE.inputs[0], shape=(1, 4, 5))
+    depthwise = replace(CASE, attrs={"group": 4, "axes": (2, 1)}, inputs=(image,))
+    other = replace(depthwise, attrs={"group": 2, "axes": (1, 2)})
+    assert _only_of(depthwise, other) == wording
 
 
 def test_where_everything_fails_there_is_no_condition() -> None:
@@ -239,14 +302,14 @@ def test_of_facts_that_hold_of_the_same_cases_the_likeliest_is_kept() -> None:
     spec = replace(CASE.inputs[0], dtype=DTYPES["float64"])
     other = replace(CASE, attrs={"axis": 1}, opset=14, inputs=(spec,))
     expected = [("the input is float32", PLAIN, 1), ("the input is float64", PLAIN, 2)]
-    assert rules.features([CASE, other]) == expected
+    assert features([CASE, other]) == expected
     # Where the input is of one type, that of the output may be the reason.
     as_byte = replace(CASE, outputs=(replace(CASE.outputs[0], dtype=DTYPES["uint8"]),))
     own = CASE.outputs[0].dtype
     expected = [(f"the output is {own}", PLAIN, 1), ("the output is uint8", PLAIN, 2)]
-    assert rules.features([CASE, as_byte]) == expected
+    assert features([CASE, as_byte]) == expected
     of_any_type = replace(CASE, outputs=(replace(CASE.outputs[0], dtype=None),))
-    assert rules.features([CASE, of_any_type]) == expected[:1]
+    assert features([CASE, of_any_type]) == expected[:1]
 
 
 def test_all_facts_of_some_cases(snapshot: Any) -> None:
@@ -270,11 +333,11 @@ def test_all_facts_of_some_cases(snapshot: Any) -> None:
             ("a size", LIMIT, {0: 0, 1: 1, 2: 1234, 3: 2, 4: 2}),
             ("a fact", VALUE, {5: None}),
         )
-        for text, rank, number in rules._conditions(text, rank, number)
+        for text, rank, number in fact_kinds._conditions(text, rank, number)
     ]
     for case in cases:
-        of_model = rules._of_model(["axis", "mode"], case)
-        facts = (*of_model, *rules._of_inputs(case), *rules._of_values(case))
+        of_model = fact_kinds._of_model(["axis", "mode"], case)
+        facts = (*of_model, *fact_kinds._of_inputs(case), *fact_kinds._of_values(case))
         said += [
             "",
             *(f"{rank} {text} {'' if n is None else n}".rstrip() for text, rank, n in facts),

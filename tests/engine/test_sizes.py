@@ -137,13 +137,85 @@ LOOPS = """(float[4] x) => (float[4] y) <int64 m = {30}, bool c = {1}> {
 }"""
 
 
-def test_runs_of_nodes_are_counted_in_all_graphs():
-    runs = 1 + 30 * (2 + 30 * 2)
+def test_runs_of_nodes_and_iterations_are_counted_in_all_graphs():
+    inner = 30 * (1 + 2)
+    runs = 1 + 1 + 30 * (1 + 2 + inner)  # the model is a graph too
     node = net(LOOPS)
     with budget.limited(nodes=runs):
         evaluate(node)
         evaluate(node)  # each evaluation has its own budget
     with budget.limited(nodes=runs - 1), pytest.raises(BeyondBudget, match="--graph-nodes"):
+        evaluate(node)
+
+
+#: Nodes that run graphs without a node, and the runs that they take: their own and the iterations.
+EMPTY_GRAPHS = {
+    "y = Loop (m, c, x) <body = b (int64 i, bool d, float[6] v) => (bool d, float[6] v) {}>": 41,
+    "y = Loop (m, , x) <body = b (int64 i, bool d, float[6] v) => (bool d, float[6] v) {}>": 41,
+    "y = Loop (m, c, x) <body = b (int64 i, bool d, float[6] v) => (bool d, float[6] w) {"
+    " w = Loop (m, c, v) <body = f (int64 j, bool e, float[6] u) => (bool e, float[6] u) {}> }>": 1
+    + 40 * (1 + 41),
+    "y = Scan <num_scan_inputs = 1, body = b (float[6] v, float u) => (float[6] v) {}> (x, x)": 7,
+    "y = If (c) <then_branch = t () => (float[6] x) {}, else_branch = f () => (float[6] x) {}>": 2,
+    "s = SplitToSequence <axis = 0, keepdims = 0> (x) "
+    "t = SequenceMap <body = b (float u) => (float u) {}> (s) "
+    "y = ConcatFromSequence <axis = 0, new_axis = 1> (t)": 3 + 6,
+}
+
+
+@pytest.mark.parametrize("nodes", EMPTY_GRAPHS)
+def test_an_iteration_counts_also_if_its_graph_has_no_nodes(nodes):
+    node = net(f"(float[6] x) => (float[6] y) <int64 m = {{40}}, bool c = {{1}}> {{ {nodes} }}")
+    runs = 1 + EMPTY_GRAPHS[nodes]  # the model is a graph too
+    with budget.limited(nodes=runs):
+        assert evaluate(node)[0].tolist() == [1] * 6
+    with budget.limited(nodes=runs - 1), pytest.raises(BeyondBudget, match="--graph-nodes"):
+        evaluate(node)
+
+
+ENDLESS = """(float[4] x) => (float[4] y) <bool c = {1}> {
+    y = Loop (, c, x) <body = b (int64 i, bool d, float[4] v) => (bool d, float[4] v) {}>
+}"""
+TURNS = """(float[4] x) => (float[4] y, float[n] z) <int64 m = {1500}, bool c = {1}> {
+    y, z = Loop (m, c, x) <body = b (int64 i, bool d, float[4] v) => (bool d, float[4] w, float s) {
+      w = Neg (v)
+      s = ReduceSum <keepdims = 0> (w)
+    }>
+}"""
+
+
+def test_only_the_budget_ends_a_loop(wording):
+    y, z = evaluate(net(TURNS))
+    assert y.tolist() == [1] * 4
+    assert z.tolist() == [-4, 4] * 750
+    with pytest.raises(BeyondBudget) as raised:
+        evaluate(net(ENDLESS))
+    assert raised.value == wording
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y = Loop (m, , x) <body = b (int64 i, bool d, float v) => (bool d, float v) {}>",
+        "w = Expand (x, m) y = Scan <num_scan_inputs = 1,"
+        " body = b (float v, float u) => (float v) {}> (x, w)",
+    ],
+)
+def test_iterations_of_which_the_number_is_known_are_refused_before_the_first(text):
+    node = net(f"(float x) => (float y) <int64[1] m = {{10000000}}> {{ {text} }}")
+    with budget.counting() as spent:
+        with pytest.raises(BeyondBudget, match="--graph-nodes"):
+            evaluate(node)
+        assert spent.runs <= 1 + 2  # the model and its nodes
+
+
+def test_a_loop_holds_its_last_values_and_all_scan_outputs():
+    node = net(TURNS)
+    # A tensor of its own takes as much memory as 100 elements.
+    scan_output = 1500 * (100 + 1)
+    with budget.limited(elements=scan_output // 4 + 200):
+        evaluate(node)
+    with budget.limited(elements=scan_output // 4), pytest.raises(BeyondBudget):
         evaluate(node)
 
 

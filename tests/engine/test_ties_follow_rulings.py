@@ -71,6 +71,9 @@ REASONS: Mapping[str, tuple[Reason, ...]] = {
         Follows(("unstated-ties",)),
         Quotes("rounds to the nearest even index", {"GridSample": (20, 22)}),
     ),
+    "grid_sample.by_cubic_edges": (
+        Argued("It makes whole numbers of places that reflections leave whole but for roundings."),
+    ),
     "grid_sample.cast_averages": (Follows(("cast-of-averages",)),),
     "group_normalization.normalized_in_groups": (PERMUTATION,),
     "linear_attention.linear_attention": (PERMUTATION,),
@@ -79,9 +82,8 @@ REASONS: Mapping[str, tuple[Reason, ...]] = {
         Argued("A bin is judged only if its maximum is the same by every border of it."),
     ),
     "mel_weight_matrix.as_type": (Follows(("fractions-as-integers",)),),
-    "non_max_suppression.by_score": (
-        Argued("`check_equal_scores` declines wherever the order of equal scores shows."),
-    ),
+    "non_max_suppression.by_score": (Follows(("order-of-equal-scores",)),),
+    "normalizations.have_exact_mean": (Argued("It asks if numbers are whole: a half is not."),),
     "pow.integer_power": (Argued("Only powers that are whole are judged."),),
     "preprocessing.cast_to_integers": (Follows(("cast-of-fractions",)),),
     "quantization.by_the_readings": (Follows(("fractions-to-few-bits",)),),

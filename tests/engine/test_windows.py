@@ -255,29 +255,19 @@ def test_lists_need_a_value_or_two_for_each_spatial_axis(wording: Wording) -> No
 
 
 @pytest.mark.parametrize(
-    ("attrs", "said"),
+    "attrs",
     [
-        ({"pads": (0, -1)}, "pads [0, -1] holds -1; allowed: 0 or more"),
-        ({"ceil_mode": -1}, "ceil_mode -1; allowed: 0, 1"),
-        ({"ceil_mode": 2}, "ceil_mode 2; allowed: 0, 1"),
-        *(
-            (
-                {"auto_pad": word},
-                f"auto_pad {word!r}; allowed: NOTSET, SAME_UPPER, SAME_LOWER, VALID",
-            )
-            for word in ("", "SAME", "same_upper", "NOTSET ")
-        ),
-        *(
-            (
-                {"auto_pad": word, "pads": (1, 1)},
-                f"pads [1, 1] and auto_pad {word}; allowed: one of them",
-            )
-            for word in ("SAME_UPPER", "SAME_LOWER", "VALID")
-        ),
+        {"pads": (0, -1)},
+        {"ceil_mode": -1},
+        {"ceil_mode": 2},
+        *({"auto_pad": word} for word in ("", "SAME", "same_upper", "NOTSET ")),
+        *({"auto_pad": word, "pads": (1, 1)} for word in ("SAME_UPPER", "SAME_LOWER", "VALID")),
     ],
 )
-def test_what_is_forbidden_is_named_with_what_is_allowed(attrs: dict[str, Any], said: str) -> None:
-    assert refusal(**attrs) == said
+def test_what_is_forbidden_is_named_with_what_is_allowed(
+    attrs: dict[str, Any], wording: Wording
+) -> None:
+    assert refusal(**attrs) == wording
     assert along(5, kernel_shape=2, auto_pad="NOTSET", pads=(1, 1)).begin == 1
 
 

@@ -192,7 +192,7 @@ def entries(*results: LiveResult) -> list[dict[str, object]]:
     return [*update_ledger(None, records, CASES, ids, "1.5", add=True, prune=False)[0].added]
 
 
-def test_an_entry_has_the_condition_that_the_run_printed_with_its_counts():
+def test_an_entry_has_the_condition_that_the_run_printed_with_its_counts(wording):
     text = "gives wrong values where input X is float16"
     condition = (Diagnosis(None, text, counts=(6, 6, 0, 9)),)
     failures = [
@@ -200,10 +200,11 @@ def test_an_entry_has_the_condition_that_the_run_printed_with_its_counts():
         for one in CASES[:3]
     ]
     (entry,) = entries(*failures)
-    assert entry["cause"] == f"Likely cause: {text}: 6 of 6, and none of 9 others."
+    assert condition[0].text in entry["cause"]
+    assert entry["cause"] == wording
 
 
-def test_an_entry_of_a_condition_of_several_messages_has_its_own():
+def test_an_entry_of_a_condition_of_several_messages_has_its_own(wording):
     text = "your backend raised ValueError: no (or another of 2 messages), in every case"
     condition = (Diagnosis(None, text, counts=(2, 2, 0, 0)),)
     messages = ["ValueError: no such axis", "TypeError: no such type"]
@@ -212,30 +213,24 @@ def test_an_entry_of_a_condition_of_several_messages_has_its_own():
         for one, message in zip(CASES, messages, strict=False)
     ]
     causes = [entry["cause"] for entry in entries(*failures)]
-    assert causes == [f"Likely cause: {text}: 2 of 2. Here: {message}" for message in messages]
+    assert causes == wording
 
 
-@pytest.mark.parametrize(
-    ("beyond", "cause"),
-    [
-        (False, "Not implemented: no float16 kernel"),
-        (True, "opcheck cannot ask or judge it: no float16 kernel"),
-    ],
-)
-def test_an_entry_of_what_is_unsupported_has_the_words_of_who_lacks_it(beyond, cause):
+@pytest.mark.parametrize("beyond", [False, True])
+def test_an_entry_of_what_is_unsupported_has_the_words_of_who_lacks_it(beyond, wording):
     reason = "no float16 kernel"
     (entry,) = entries(LiveResult(CASES[0], "acme", Verdict.UNSUPPORTED, reason, beyond=beyond))
-    assert entry["cause"] == cause
+    assert entry["cause"] == wording
 
 
-def test_an_entry_of_what_nothing_explains_has_its_case_reason_and_pattern():
+def test_an_entry_of_what_nothing_explains_has_its_case_reason_and_pattern(wording):
     pattern_of_one = (Diagnosis(None, "like the right values + 1"),)
     failure = LiveResult(
         CASES[0], "acme", Verdict.FAIL, "1 of 6 wrong", "values", diagnoses=pattern_of_one
     )
     (entry,) = entries(failure)
-    expected = f"Not known yet; {CASES[0].id}: 1 of 6 wrong; like the right values + 1"
-    assert entry["cause"] == expected
+    assert CASES[0].id in entry["cause"]
+    assert entry["cause"] == wording
 
 
 @given(RUNS)
@@ -327,8 +322,8 @@ def test_what_is_nowhere_is_pruned(folder, wording):
     ("reason", "kept"),
     [
         ("killed by SIGSEGV", "killed by SIGSEGV"),
-        ("raised on a legal model: axis 3 of [1, 2]", "raised on a legal model: axis * of"),
-        ("no kernel for LpPool(22) at 0x7f00aa", "no kernel for LpPool(*) at"),
+        ("raised: axis 3 of [1, 2]", "raised: axis * of"),
+        ("no LpPool(22) at 0x7f00aa", "no LpPool(*) at"),
         ("cannot open /tmp/x1/model.onnx now", "cannot open * now"),
         ("no float16 kernel", "no float16 kernel"),
         ("no\x1b[2J \u202e kernel\x00 here", "no*[*J * kernel* here"),

@@ -25,6 +25,7 @@ from opcheck.model.located import JudgedNode, Located, Part
 from opcheck.model.result import Comparison
 from opcheck.session import Session
 from opcheck.suite import load_all
+from tests.wording import without_times
 
 HEAD = '<ir_version: 8, opset_import: ["": 17, "made.up": 1]>'
 
@@ -475,28 +476,23 @@ def test_nodes_that_are_wrong_together_are_searched_for_before_a_wrong_node(tmp_
 
 
 @pytest.mark.parametrize(
-    ("change", "verdict", "words"),
+    ("change", "verdict"),
     [
-        (
-            None,
-            Verdict.PASS,
-            "as far off as float32 arithmetic explains, .* times; up to 60 may be",
-        ),
-        (rounded("w20", 8), Verdict.WARN, "errors scatter .*, as if some part was computed in"),
-        (rounded("w1", 11), Verdict.WARN, "errors scatter .*, as if some part was computed in"),
-        (
-            another("r20", "Sigmoid"),
-            Verdict.FAIL,
-            "errors scatter .* more than a narrower type explains",
-        ),
-        (fed("c39", 0, "t76"), Verdict.FAIL, "are 1.* of its size: more than a narrower type"),
+        (None, Verdict.PASS),
+        (rounded("w20", 8), Verdict.WARN),
+        (rounded("w1", 11), Verdict.WARN),
+        (another("r20", "Sigmoid"), Verdict.FAIL),
+        (fed("c39", 0, "t76"), Verdict.FAIL),
     ],
+    ids=["right", "8 bits", "11 bits", "another operator", "another input"],
 )
-def test_a_deep_model_is_judged_by_how_far_its_errors_scatter(change, verdict, words, tmp_path):
+def test_a_deep_model_is_judged_by_how_far_its_errors_scatter(change, verdict, tmp_path, wording):
     """Its bound has grown beyond use, or more would fail."""
     found = found_by(made("deep", tmp_path), Rewriting(change))
     assert found.whole.verdict is verdict
-    assert re.search(words, found.whole.reason)
+    # The type that explains the errors best, and their size, depend on the machine.
+    reason = re.sub(r"(?<=computed in )[^:]+|(?<=are )1[.]\d+", "#", found.whole.reason)
+    assert without_times(reason) == wording
 
 
 BRANCHES = """net (float[2, 4] x, int64 n) => (float[2, 4] y, float[2, 4] z) {
@@ -671,9 +667,19 @@ def test_a_node_that_is_off_by_much_is_named_before_one_that_is_off_by_little(tm
     assert (found.failing, found.wrong) == ([little, much], much)
 
 
-def failing() -> Any:
+def failing(verdict: Verdict = Verdict.FAIL) -> Any:
     comparison = Comparison("Y", "values", dtype=DTYPES["float32"], wrong=1, total=1)
-    return SimpleNamespace(failure="values", comparisons=(comparison,), beyond=False)
+    return SimpleNamespace(
+        failure="values", verdict=verdict, comparisons=(comparison,), beyond=False
+    )
+
+
+def test_a_node_that_has_a_warning_is_not_wrong():
+    part = Part(0, "n", OpVersion("", "Pow", 15), ("y",))
+    node = JudgedNode(part, failing(Verdict.WARN), (np.int32([0]),), 1.0)
+    assert not node.fails
+    assert not node.is_wrong
+    assert Located(None, (node,), (), 1).wrong is None
 
 
 def test_a_model_that_the_engine_takes_for_illegal_accuses_no_node(tmp_path, wording):

@@ -378,9 +378,9 @@ def test_limits_of_graphs_are_those_of_the_session(tmp_path, wording):
     case = doubling(tmp_path)
     results = opcheck.run([case], [unasked], graph_elements=1000)
     (result,) = results
-    assert "at most 1,000 (--graph-elements)" in result.reason
+    assert "--graph-elements" in result.reason
     (result,) = opcheck.run([case], [unasked], graph_nodes=20)
-    assert "at most 20 nodes (--graph-nodes)" in result.reason
+    assert "--graph-nodes" in result.reason
     assert budget.limits() == budget.GraphLimits()
     with pytest.raises(UsageError) as raised:
         opcheck.run([case], "numpy", cluster="local:1", graph_nodes=20)

@@ -130,11 +130,11 @@ def made(monkeypatch: pytest.MonkeyPatch, *mutants: Mutant) -> None:
 def test_what_is_argued_to_be_harmless_is_asked_all_the_same(tmp_path, monkeypatch):
     (last,) = (mutant for mutant in mutants_of(HARDMAX13) if mutant.name == "last_of_ties")
     made(monkeypatch, last)
-    monkeypatch.setattr("opcheck.execution.mutate.why_harmless", lambda *_: "there are no ties")
+    monkeypatch.setattr("opcheck.execution.mutate.why_harmless", lambda *_: "no ties")
     argued, wrongly = (one(suite(tmp_path, case), last.name) for case in (NO_TIES, TIES))
     assert (argued.fate, argued.contradicts) == (Fate.HARMLESS, False)
     assert (wrongly.fate, wrongly.contradicts) == (Fate.KILLED, True)
-    assert argued.harmless == wrongly.harmless == "there are no ties"
+    assert argued.harmless == wrongly.harmless == "no ties"
 
 
 def test_habits_are_killed_where_their_runs_disturb_each_other(tmp_path: Path) -> None:

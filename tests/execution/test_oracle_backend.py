@@ -80,21 +80,22 @@ def test_an_oracle_that_is_the_backend_itself_proves_nothing(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("oracle", "why"),
+    "oracle",
     [
-        (fails("wise", NotSupported("no kernel")), "unsupported: no kernel"),
-        (fails("wise", Refused("no such axis")), "raised Refused: no such axis"),
-        (says("wise", 1, dtype=np.float64), "Y: dtype float64, want float32"),
-        (acts("wise", lambda inputs: []), "Y: count 0 outputs, want 1"),
-        (acts("wise", lambda inputs: ["text"]), "Y: type builtins.str, want a tensor"),
+        fails("wise", NotSupported("no kernel")),
+        fails("wise", Refused("no such axis")),
+        says("wise", 1, dtype=np.float64),
+        acts("wise", lambda inputs: []),
+        acts("wise", lambda inputs: ["text"]),
     ],
+    ids=["unsupported", "raises", "another type", "no output", "no tensor"],
 )
-def test_without_an_answer_of_the_oracle_nobody_is_judged(tmp_path, oracle, why, wording):
+def test_without_an_answer_of_the_oracle_nobody_is_judged(tmp_path, oracle, wording):
     found = judged(tmp_path, oracle, says("a", 11), fails("b", Refused("no")))
     found += judged(tmp_path, oracle, fails("c", NotSupported("no")))
     assert [result.verdict for result in found] == [Verdict.NOT_RUN] * 3
-    assert all(why in result.reason for result in found)
-    assert found[0].reason == wording
+    [reason] = {result.reason for result in found}
+    assert reason == wording
 
 
 def test_an_oracle_whose_runs_contradict_each_other_gives_no_answer(tmp_path: Path) -> None:

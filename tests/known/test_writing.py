@@ -81,17 +81,17 @@ def test_a_place_is_removed_and_comments_stay():
     assert found == TEXT.replace("  - {op: Hardmax, name: ties}   # both types\n", "")
 
 
-def test_a_place_of_several_lines_is_replaced_by_others():
+def test_a_place_of_several_lines_is_replaced_by_others(wording):
     others = [{"op": "Hardmax", "name": "axes"}, {"op": "Hardmax", "name": "rank_1", "opset": 13}]
     found, said = rewritten(TEXT, replaced={(0, 1): others})
     assert [place.name for place in said.known[0].where] == [["ties"], ["axes"], ["rank_1"]]
-    assert "  - {op: Hardmax, name: rank_1, opset: 13}\n\n# Softmax.\n" in found
+    assert found == wording
 
 
-def test_an_entry_goes_with_its_last_place():
+def test_an_entry_goes_with_its_last_place(wording):
     found, said = rewritten(TEXT, replaced={(0, 0): [], (0, 1): []})
     assert [entry.cause for entry in said.known] == ["None."]
-    assert "# Ties, see the wiki.\n\n# Softmax.\n- {verdict" in found
+    assert found == wording
 
 
 def test_places_in_brackets_are_replaced_too():
@@ -128,7 +128,7 @@ def test_entries_in_brackets_cannot_be_revised():
 
 def test_a_long_place_has_a_line_for_each_name_and_a_long_cause_is_folded():
     names = [f"case_number_{number}" for number in range(12)]
-    cause = "Looks as if it was " + "very " * 40 + "wrong."
+    cause = "It was " + "very " * 40 + "wrong."
     where = [{"op": "Relu", "name": names}]
     new = {"verdict": "fail", "looks": "doubled", "cause": cause, "where": where}
     found, said = rewritten(new_ledger("acme"), added=[new])

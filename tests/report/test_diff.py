@@ -85,13 +85,28 @@ def test_two_runs_that_are_alike_are_one_line(wording):
 
 def test_of_many_changes_the_first_are_shown():
     old = run_of(*(record() for _ in range(60)))
-    new = run_of(*(record(Verdict.FAIL) for _ in range(60)))
+    looks = [Diagnosis(f"mistake_{n}", f"mistake {n}") for n in range(60)]
+    new = run_of(*(record(Verdict.FAIL, diagnoses=(look,)) for look in looks))
     worse, better = shown(old, new).text, shown(new, old).text
     assert worse.count("pass → fail") == 50
     assert better.count("fail → pass") == 10
     assert "… and 10 more (-v" in worse
     assert "… and 50 more (-v" in better
     assert shown(new, old, verbose=True).text.count("fail → pass") == 60
+
+
+def test_of_changes_of_one_cause_the_first_is_shown_and_the_others_counted():
+    old = run_of(*(record() for _ in range(7)))
+    looks = [Diagnosis(name, name) for name in ("mine", "mine", "other", "mine", "mine", "mine")]
+    failed = [record(Verdict.FAIL, diagnoses=(look,)) for look in looks]
+    new = run_of(*failed, record(Verdict.ERROR, reason="no kernel"))
+    text = shown(old, new).text
+    assert text.count("pass → fail") == 2
+    assert text.count("pass → error") == 1
+    assert "and 4 more like" in text
+    whole = shown(old, new, verbose=True).text
+    assert whole.count("pass → fail") == 6
+    assert "more like" not in whole
 
 
 def test_what_was_left_out_is_told(wording):

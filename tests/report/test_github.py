@@ -72,6 +72,14 @@ def test_of_many_failures_ten_are_shown_and_the_rest_counted(wording):
     assert "more" not in commands(run_of(*(record(Verdict.FAIL) for _ in range(10))))[-1][2]
 
 
+def test_each_cause_has_an_annotation_before_one_has_two():
+    looks = [Diagnosis(name, name) for name in (*["mine"] * 20, "other")]
+    failures = [record(Verdict.FAIL, diagnoses=(look,)) for look in looks]
+    *errors, _ = commands(run_of(*failures))
+    causes = [re.search("likely cause: (\\w+)", text)[1] for _, _, text in errors]
+    assert causes == ["mine", "other", *["mine"] * 8]
+
+
 def test_a_green_run_has_a_notice(wording):
     green = [record(), record(Verdict.KNOWN), record(Verdict.WARN), record(Verdict.UNSUPPORTED)]
     [(kind, _, data)] = commands(run_of(*green))

@@ -24,7 +24,7 @@ REFUSED = Rejected("axis out of range", CASE)
         (Computed(), "computed"),
         (Golden(Path("data/test_set_0")), "golden test_set_0"),
         (REFUSED, "rejected"),
-        (AnyOf((Alternative("no", REFUSED), Alternative("first", Values(())))), "any of no, first"),
+        (AnyOf((Alternative("x1", REFUSED), Alternative("x2", Values(())))), "any of x1, x2"),
     ],
 )
 def test_an_expectation_in_a_word_or_two(expect, said):
@@ -37,9 +37,8 @@ def test_cases_stand_under_their_files(snapshot):
     snapshot("listing", page_of(listing.show, cases, width=60).text)
 
 
-def test_no_case_is_a_list_too():
-    total = "0 cases from 0 templates, 0 with hand-written answers"
-    assert page_of(listing.show, []).lines == [total]
+def test_no_case_is_a_list_too(wording):
+    assert page_of(listing.show, []).lines == [wording]
 
 
 def test_a_file_name_cannot_steer_the_terminal():

@@ -66,6 +66,27 @@ def test_reasons_that_differ_in_numbers_are_alike():
     assert len(in_full(shown(*many))) == 3
 
 
+def test_of_failures_with_the_same_words_few_are_shown_whatever_they_look_like():
+    looks = [Diagnosis(f"mistake_{n}", f"looks like {n}") for n in range(9)]
+    many = [record(Verdict.ERROR, reason="no device", diagnoses=(look,)) for look in looks]
+    assert len(in_full(shown(*many))) == 3
+    assert len(in_full(shown(*many, record(Verdict.ERROR, reason="no kernel")))) == 4
+
+
+@pytest.mark.parametrize(("live", "label"), [(True, "so far"), (False, "likely")])
+def test_causes_are_marked_that_later_results_may_speak_against(live, label):
+    page = shown(record(Verdict.FAIL, diagnoses=(LAST, ZEROS)), live=live)
+    labels = [line[2:8] for line in page.lines if line.startswith("  ")]
+    assert label in labels
+    assert len({"so far", "likely"} & {*labels}) == 1
+    assert any(line.startswith("so far: ") for line in page.lines) == live
+
+
+def test_without_a_cause_nothing_is_preliminary():
+    page = shown(record(Verdict.FAIL), live=True)
+    assert "so far" not in page.text
+
+
 def test_twice_verbose_shows_all_and_quiet_none():
     many = [record(Verdict.FAIL, diagnoses=(LAST,)) for _ in range(50)]
     assert len(in_full(shown(*many, verbose=1))) == 1

@@ -224,13 +224,18 @@ def test_ids_are_unique_across_files_whatever_their_capitals(
 
 
 @pytest.mark.parametrize("wrong", ["rule: maybe", "opset: 99", "matrix: {dtype: [x]}"])
-def test_cases_of_one_id_are_told_with_what_is_wrong_in_one(wrong, tmp_path):
+def test_cases_of_one_id_are_told_with_what_is_wrong_in_one(wrong, tmp_path, wording):
     path = write(tmp_path / "a.yaml", "one")
     path.write_text(f"{path.read_text()}- {{name: one, {wrong}}}\n")
-    twice = f"{path}:8:3: two cases have the id Hardmax/one (the other is at {path}:7:3)"
     found = refused(path)
+    of_both = [line for line in found if f"{path}:7:3" in line]
     # What a wrong matrix would make of the id is unknown.
-    assert [line == twice for line in found] == [True, False]["matrix" in wrong :]
+    if "matrix" in wrong:
+        assert (len(found), of_both) == (1, [])
+    else:
+        assert (len(found), of_both) == (2, found[:1])
+        assert found[0].startswith(f"{path}:8:3: ")
+        assert found[0] == wording
 
 
 def test_a_folder_without_case_files_is_refused(tmp_path: Path) -> None:
@@ -342,9 +347,6 @@ def test_an_unknown_domain_is_told_the_known_ones(problems: ProblemsOf, wording:
     assert problem.endswith("(did you mean 'com.microsoft.dml'?)")
 
 
-NUMBER = "3:8: opset: must be a whole number"
-RAGGED = "input: ragged list: rows have shapes [2] and [1]"
-AXES = "'axes' is not an attribute of Hardmax-13 (has: axis) (did you mean 'axis'?)"
 OF_A_FILE = """\
 op: Hardmax
 dtype: float32
@@ -392,21 +394,21 @@ def test_nothing_is_said_of_an_operator_that_nobody_named(problems: ProblemsOf, 
     [
         ("13", "13", []),
         # What is meant is checked, and what is nearest.
-        ("Hardmax", "Hardmx", ["1:5: unknown operator 'Hardmx' (did you mean 'Hardmax'?)"]),
-        ("13", "99", [f"3:8: opset 99 is too new: the installed packages know {opset.newest('')}"]),
-        ("13", "x", [f"{NUMBER}, got 'x' (several: matrix: {{opset: all}})"]),
+        ("Hardmax", "Hardmx", ["1:5"]),
+        ("13", "99", ["3:8"]),
+        ("13", "x", ["3:8"]),
     ],
 )
-def test_all_mistakes_are_told_in_one_go(problems: ProblemsOf, old, new, other) -> None:
+def test_all_mistakes_are_told_in_one_go(
+    problems: ProblemsOf, wording: Wording, old, new, other
+) -> None:
     found = problems(OF_A_FILE.replace(old, new))
-    assert [one for one in found if one in other] == other
-    assert [one for one in found if one not in other] == [
-        "4:1: unknown key 'levle' (did you mean 'level'?)",
-        f"6:62: {AXES}",
-        f"7:61: {RAGGED}",
-        "11:52: input: Hardmax-11 does not allow bfloat16 (allowed: float16, float32, float64)",
-        "12:86: tolerance.rtol: must be at least 0.0, got -0.5",
-    ]
+    places = {problem.partition(": ")[0] for problem in found}
+    assert len(places) == len(found)
+    assert places == {"4:1", "6:62", "7:61", "11:52", "12:86", *other}
+    # The newest opset is of the release of onnx.
+    newest = f" {opset.newest('')}"
+    assert [problem.removesuffix(newest) for problem in found] == wording
 
 
 @pytest.mark.parametrize(

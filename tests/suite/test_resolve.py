@@ -17,7 +17,7 @@ from opcheck.suite import case_digest
 from opcheck.suite.attributes import attribute_value, typed_value
 from opcheck.suite.fields import GRAPHS_ARE, CaseFields
 from opcheck.suite.tolerances import tolerance_of
-from tests.expecting import of_type
+from tests.expecting import error_of, of_type
 from tests.suite.conftest import Cases, ProblemsOf
 from tests.wording import Wording
 
@@ -541,8 +541,8 @@ def test_a_list_may_be_filled_like_a_tensor(cases: Cases) -> None:
 def test_a_tensor_is_an_attribute_of_its_own_type(cases: Cases) -> None:
     values = "[[5], [6], {value: 5, dtype: bfloat16}, {value: [nan], dtype: string}]"
     shared = f"op: ConstantOfShape, opset: 25, dtype: int8, matrix: {{attrs.value: {values}}}"
-    case = "name: a, inputs: {input: [2]}, tolerance: {ulp: 0}"
-    first = cases(f"{{{shared}, cases: [{{{case}}}]}}")
+    of_two = "name: a, inputs: {input: [2]}, tolerance: {ulp: 0}"
+    first = cases(f"{{{shared}, cases: [{{{of_two}}}]}}")
     assert [formatting.attributes(case.attrs) for case in first] == [
         *("value=int8[1] [5]", "value=int8[1] [6]", "value=bfloat16[] 5", "value=string[1] ['nan']")
     ]
@@ -618,26 +618,25 @@ def test_a_tolerance_is_in_ulps_or_relative_and_absolute(stated: Any, want: Tole
 
 
 @pytest.mark.parametrize(
-    ("stated", "dtype", "message"),
+    ("stated", "dtype"),
     [
-        ({"signed_zeros": False}, "float32", "states nothing"),
-        ({"ulp": 1, "rtol": 0.0}, "float32", "ulp excludes rtol and atol"),
-        ({"ulp": 1, "atol": 0.5}, "float32", "ulp excludes rtol and atol"),
-        ({"rtol": 1.0}, "float32", "rtol 1 admits any value; it must be below 1"),
-        ({"ulp": 128}, "bfloat16", "ulp 128 is too many"),
-        ({"ulp": 2**23}, "float32", "ulp 8388608 is too many"),
-        ({"float16": {"ulp": 1024}, "float32": {"ulp": 1}}, "float32", "ulp 1024 is too many"),
-        ({"float16": {"ulp": 1}}, None, "says nothing about a case without dtype"),
-        ({"float16": {}, "float32": {"ulp": 1}}, "float32", "states nothing"),
-        ({"atol": 32752}, "float16", "atol 32752 admits any value: float16 ends at 65504"),
-        ({"atol": 64}, "int8", "atol 64 admits any value: int8 ends at 127"),
-        ({"atol": 1.8e38}, "float32", "atol 1.8e[+]38 admits any value"),
-        ({"float16": {"atol": 5e4}, "float32": {"ulp": 1}}, "float32", "atol 50000 admits any"),
+        ({"signed_zeros": False}, "float32"),
+        ({"ulp": 1, "rtol": 0.0}, "float32"),
+        ({"ulp": 1, "atol": 0.5}, "float32"),
+        ({"rtol": 1.0}, "float32"),
+        ({"ulp": 128}, "bfloat16"),
+        ({"ulp": 2**23}, "float32"),
+        ({"float16": {"ulp": 1024}, "float32": {"ulp": 1}}, "float32"),
+        ({"float16": {"ulp": 1}}, None),
+        ({"float16": {}, "float32": {"ulp": 1}}, "float32"),
+        ({"atol": 32752}, "float16"),
+        ({"atol": 64}, "int8"),
+        ({"atol": 1.8e38}, "float32"),
+        ({"float16": {"atol": 5e4}, "float32": {"ulp": 1}}, "float32"),
     ],
 )
-def test_what_makes_no_sense_is_refused(stated: Any, dtype: str | None, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        meant(stated, dtype)
+def test_what_makes_no_sense_is_refused(stated: Any, dtype: str | None, wording: Wording) -> None:
+    assert error_of(ValueError, meant, stated, dtype) == wording
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int8", None])

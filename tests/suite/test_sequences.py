@@ -39,34 +39,34 @@ def test_tensors_before_one_that_is_asked_for_are_asked_for_too(cases):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "place"),
     [
         (
             "  inputs: {input_sequence: [[1]], input_sequence_0: [9], tensor: [3]}\n",
-            "6:35: 'input_sequence_0' is not an input of SequenceInsert-11 ",
+            "6:35",
         ),
         (
             "  inputs: {input_sequence: [[1], null], tensor: [3]}\n",
-            "6:34: an item of input_sequence must be a tensor, got null",
+            "6:34",
         ),
         *(
             (
                 f"  inputs: {{input_sequence: {wrong}, tensor: [3]}}\n",
-                "6:28: input_sequence must be a list of tensors, at most 999"
-                " (input_sequence: [[1, 2]",
+                "6:28",
             )
             for wrong in ("{shape: [2], constant: 1}", [0] * 1000)
         ),
-        ("  inputs: {tensor: [3]}\n", "5:3: SequenceInsert-11 needs input 'input_sequence'"),
+        ("  inputs: {tensor: [3]}\n", "5:3"),
         (
             "  inputs: {input_sequence: [{shap: [2], constant: 1}], tensor: [3]}\n",
-            "6:30: unknown key 'shap' (did you mean 'shape'?)",
+            "6:30",
         ),
     ],
 )
-def test_a_wrong_input_is_told_with_its_place(problems, text, told):
+def test_a_wrong_input_is_told_with_its_place(problems, text, place, wording):
     (problem,) = problems(f"{HEAD}{text}  expect: {{output_sequence: [[1], [3]]}}\n")
-    assert problem.startswith(told)
+    assert problem.startswith(f"{place}: ")
+    assert problem == wording
 
 
 @pytest.mark.parametrize(

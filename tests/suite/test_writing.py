@@ -78,7 +78,7 @@ def test_a_constant_is_written_out_though_it_is_a_matrix_of_floats():
     assert made_up(spec(np.array([[1.5]], F32), initializer=True)) == {"value": [[1.5]]}
 
 
-def test_a_case_file_has_the_fields_of_its_cases_and_notes_on_them():
+def test_a_case_file_has_the_fields_of_its_cases_and_notes_on_them(snapshot):
     of_sums = OpVersion("ai.onnx.ml", "Sum", 1)
     inputs = (spec(np.array([1.5], F32)), spec(np.array([[True]]), initializer=True))
     inputs = (inputs[0], replace(inputs[1], name="y"))
@@ -87,16 +87,10 @@ def test_a_case_file_has_the_fields_of_its_cases_and_notes_on_them():
     other = replace(
         CASE, name="2", op=of_sums, inputs=(), attrs={}, outputs=(OutputSpec("z", None),)
     )
-    assert case_file([one, other], made_up, ["first"]) == (
-        "op: Sum\ndomain: ai.onnx.ml\nopset: 13\ncases:\n# first\n- name: sum_1\n"
-        "  empty: 'why: not'\n"
-        "  attrs: {axes: [0, 1], table: {value: [2.5], dtype: bfloat16}, mode: '1'}\n"
-        "  inputs: {x: {value: [1.5], dtype: float32}, "
-        "y: {value: [[true]], dtype: bool, initializer: true}}\n"
-        "  expect: {computed: [output]}\n"
-        "- name: node_2\n  expect: {computed: [z]}\n"
-    )
-    assert case_file([CASE], made_up).startswith("op: Hardmax\nopset: 13\ncases:\n- name: first_of")
+    snapshot("case_file", case_file([one, other], made_up, ["first"]))
+    # The usual domain is not written.
+    head = case_file([CASE], made_up).splitlines()[:4]
+    assert head == ["op: Hardmax", "opset: 13", "cases:", f"- name: {CASE.name}"]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from opcheck.engine.mutants import (
     elements,
     guards,
     indices,
+    loop_ends,
     places,
     pooling,
     poorer,
@@ -161,6 +162,7 @@ def causes_of(op: OpVersion) -> tuple[Mutant, ...]:
         slices.mutants(declared, operator),
         scalars.mutants(declared, operator),
         roundings.mutants(),
+        loop_ends.mutants(),
         poorer.mutants(declared, operator),
         versions.in_other_versions(op, operator, [*by_name.values()], _of_own),
     ):

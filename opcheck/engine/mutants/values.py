@@ -368,6 +368,18 @@ def input_unchanged(node: Node) -> Sequence[Array]:
     return [x, *others] if x is not None and is_alike else node.right
 
 
+def low_32_bits(x: Array) -> Array:
+    """Mutant: of integers of 64 bits the low 32 are left, with their sign; others stay."""
+    narrow = {"int64": np.int32, "uint64": np.uint32}.get(x.dtype.name)
+    return x if narrow is None else x.astype(narrow).astype(x.dtype)
+
+
+def low_32_bits_of_the_first(node: Node) -> Node:
+    """Return a node with the low 32 bits of its first input; without an input the node itself."""
+    first = node.inputs[0] if node.inputs else None
+    return node if first is None else node.with_input(0, low_32_bits(first))
+
+
 def read_one_a_byte(x: Array) -> Array:
     """Mutant: of elements of 4 or 2 bits each byte is read as one; the rest is zero.
 
@@ -412,6 +424,17 @@ CAUSES: tuple[Mutant, ...] = (
         only=el.BELOW_0,
     ),
     Mutant("input_unchanged", "the input came out unchanged", input_unchanged),
+    of_input(
+        "low_32_bits_of_integers",
+        "of 64-bit integers the low 32 bits were taken",
+        low_32_bits,
+    ),
+    reading(
+        "low_32_bits_of_the_first_input",
+        "of 64-bit integers of the first input the low 32 bits were taken",
+        low_32_bits_of_the_first,
+        only=("int64", "uint64"),
+    ),
     of_input(
         "log_of_the_input",
         "the logarithm of the input was taken first",

@@ -21,12 +21,20 @@ from opcheck.engine.operators import (
     raise_unspecified,
     signature_of,
 )
+from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import flag, maximum, minimum
+from opcheck.engine.undefined import undefined_where
 from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Array, Tensor
 
 NAMES = """Add Div Max Mean Min Mul Sub Sum"""
 
+INTEGERS_WITHOUT_QUOTIENT = Ruling(
+    "integers-without-quotient",
+    "The text does not define quotients and remainders of integers divided by 0, nor of the least "
+    "one divided by -1: hardware gives any number, or stops.",
+    ("anything", "refused"),
+)
 #: A function of two tensors that broadcast.
 OfPair: TypeAlias = Callable[[Array, Array], Tensor]
 
@@ -65,8 +73,7 @@ def of_pair(function: OfPair, A: Tensor, B: Tensor) -> Tensor:
 
     Sums, differences and products that a type of integers does not hold wrap around, or stay at the
     end of its range: OUTSIDE_THE_INTEGERS. Raises InvalidNode for shapes that do not broadcast, and
-    what `function` raises: division raises NotSupported for integers divided by 0 and for the least
-    one divided by -1, the others nothing.
+    what `function` raises: `divided` of integers without a quotient, the others nothing.
     """
     common_shape(A.shape, B.shape)
     return function(A, B)
@@ -83,8 +90,8 @@ def of_aligned_pair(
     around, or stay at the end of its range: OUTSIDE_THE_INTEGERS.
 
     Raises InvalidNode for shapes that do not fit so and for an `axis` not below A's rank,
-    NotSupported for a negative `axis`, and what `function` raises: division raises NotSupported for
-    integers divided by 0 and for the least one divided by -1.
+    NotSupported for a negative `axis`, and what `function` raises: `divided` of integers without a
+    quotient, the others nothing.
     """
     return function(A, aligned(A, B, broadcast, axis))
 
@@ -110,23 +117,33 @@ def each_version_of_pair(
 def divided(a: Array, b: Array) -> Array:
     """Return a/b; integers are rounded towards zero, and floats divided by 0 give infinity or NaN.
 
-    a and b broadcast and have one type. Raises NotSupported for integers where a divisor is 0 or
-    the least number is divided by -1: no integer holds the quotient, and the text does not define
-    it.
+    a and b broadcast and have one type. Where an integer is divided by 0, or the least one by -1,
+    no integer is the quotient: it may be anything, or is refused, INTEGERS_WITHOUT_QUOTIENT. Raises
+    InvalidNode by the second reading; NotSupported, while judging, if all are such, and in graphs.
     """
     if a.dtype.kind not in "iu":
         return a / b
     is_out_of_range = (b == -1) & (a == np.iinfo(a.dtype).min)
-    if ((b == 0) | is_out_of_range).any():
-        raise_unspecified("integers divided by 0, or out of range")
-    return (a - np.fmod(a, b)) // b
+    has_none = (b == 0) | is_out_of_range
+    if not has_none.any():
+        return (a - np.fmod(a, b)) // b
+    check_quotients()
+    divisor = np.where(has_none, b.dtype.type(1), b)
+    quotient = (a - np.fmod(a, divisor)) // divisor
+    return undefined_where(quotient, has_none, "integers divided by 0, or out of range")
+
+
+def check_quotients() -> None:
+    """Raise InvalidNode if INTEGERS_WITHOUT_QUOTIENT refuses a division by 0, or out of range."""
+    is_refused = INTEGERS_WITHOUT_QUOTIENT.reading() == "refused"
+    reject(is_refused, "integers divided by 0, or out of range")
 
 
 def to_either_side(function: OfPair, a: Tensor, b: Tensor) -> Tensor:
     """Return `function` of a and b, of which floats may be rounded to either neighbor.
 
     So they are where a kernel goes on to compute with the result. Integers are exact. Raises what
-    `function` does: division NotSupported for integers divided by 0 and the least one by -1.
+    `function` does.
     """
     exact = function(a, b)
     return exact if exact.dtype.kind in "iu" else xp.inexact(exact, 0)
@@ -146,7 +163,7 @@ DIV.formula(build=_versions_of_div)(divided)
 def quotients_rounded_down(a: Array, b: Array) -> Array:
     """Mutant: integers are divided with rounding down, as in Python.
 
-    Raises NotSupported where a divisor is 0, or the least number is divided by -1.
+    By 0, or out of range, it raises as `divided` does.
     """
     divided(a, b)
     return a // b

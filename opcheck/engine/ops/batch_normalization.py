@@ -18,7 +18,7 @@ The parts of the file: the steps; the formula; the operator; its mutants.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import prod
+from math import nan, prod
 from typing import NamedTuple, TypeAlias
 
 from opcheck import numbers as xp
@@ -26,7 +26,6 @@ from opcheck.engine.operators import (
     Formula,
     check_shape,
     formulas_of_versions,
-    leave_open,
     operator,
     raise_unspecified,
 )
@@ -50,8 +49,10 @@ from opcheck.engine.ops.normalizations import (
     scaled,
     variance,
 )
+from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import flag
-from opcheck.errors import InvalidNode
+from opcheck.engine.undefined import undefined_where
+from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Tensor
 
 
@@ -61,6 +62,20 @@ class Statistics(NamedTuple):
     mean: Tensor
     var: Tensor
 
+
+KEPT_VARIANCES = Ruling(
+    "kept-variances",
+    "The texts before version 14 do not state which variance is kept in training: the running one "
+    "may be that of a sample, as in the paper, and the saved one its inverse root.",
+    ("population", "sample", "samples", "population_and_inverse", "sample_and_inverse"),
+)
+
+FURTHER_OUTPUTS_OF_TESTS = Ruling(
+    "further-outputs-of-tests",
+    'The further outputs "should not be used for testing", and the text does not state whether a '
+    "node in test mode may have them.",
+    ("anything", "refused"),
+)
 
 #: Makes the running statistics of those before, those of the batch, momentum, and the number of
 #: elements that each is of.
@@ -233,12 +248,12 @@ def in_inference(steps: Steps, batch: Batch, epsilon: float) -> tuple[Tensor]:
 
 
 def in_training(
-    steps: Steps, batch: Batch, momentum: float, epsilon: float
+    steps: Steps, batch: Batch, momentum: float, epsilon: float, *, kept: str = "population"
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Return Y, the running mean and variance, and those of the batch.
 
-    Statistics have the shape and type of `batch.mean`. The variance of the batch is that of the
-    population.
+    Statistics have the shape and type of `batch.mean`. The variance that normalizes is that of the
+    population; those that come out are as a reading of KEPT_VARIANCES, `kept`, has them.
 
     Raises InvalidNode unless scale, B, mean and var have the batch's shape, NotSupported for
     float64 mixed with other types and for an X without elements.
@@ -246,12 +261,37 @@ def in_training(
     batch.check(training=True)
     old = batch.statistics()
     current = batch.current(steps.variance)
-    running = steps.update(old, current, momentum, batch.count)
     y = normalized(steps, batch, steps.choice(old, current), epsilon)
-    running_mean, running_var, current_mean, current_var = (
-        xp.astype(xp.reshape(x, batch.shape), batch.mean.dtype) for x in (*running, *current)
+    sample = Statistics(current.mean, current.var * of_one_less(batch.count))
+    is_of_sample = kept in ("sample", "samples", "sample_and_inverse")
+    running = steps.update(old, sample if is_of_sample else current, momentum, batch.count)
+    saved = sample if kept == "samples" else current
+    if kept in ("population_and_inverse", "sample_and_inverse"):
+        saved = Statistics(current.mean, inverse_root(current.var, epsilon))
+    running_mean, running_var, saved_mean, saved_var = (
+        xp.astype(xp.reshape(x, batch.shape), batch.mean.dtype) for x in (*running, *saved)
     )
-    return y, running_mean, running_var, current_mean, current_var
+    return y, running_mean, running_var, saved_mean, saved_var
+
+
+def further_outputs_of_test(batch: Batch) -> tuple[Tensor, ...]:
+    """Return the mean and variance, and the saved ones, of a node in test mode that has them.
+
+    They may be anything, and are those of the inputs here. Raises InvalidNode if
+    FURTHER_OUTPUTS_OF_TESTS refuses them; NotSupported where another node of a judged graph uses
+    them.
+    """
+    reject(FURTHER_OUTPUTS_OF_TESTS.reading() == "refused", "further outputs in test mode")
+    given = (batch.mean, batch.var, batch.mean, batch.var)
+    return tuple(undefined_where(x, True, "further outputs in test mode") for x in given)
+
+
+def of_one_less(count: int) -> float:
+    """Return what makes the variance of a sample of that of a population: count / (count - 1).
+
+    NaN of one element, of which a sample has no variance.
+    """
+    return count / (count - 1) if count > 1 else nan
 
 
 # ── the formula ───────────────────────────────────────────────────────────────────────────────
@@ -279,14 +319,15 @@ def before_14(
     statistics: (C), or (1) for (N). With `spatial` 0 since version 7 they are (C, D1, …, Dn): each
     element has its own statistics. The node is in training with more than one of its `outputs`, and
     up to version 6 also if `is_test` is 0. Another number than 0 and 1 of `spatial` counts as
-    either, or raises InvalidNode: FLAG_OF_ANOTHER_NUMBER. since: the version.
+    either, or raises InvalidNode: FLAG_OF_ANOTHER_NUMBER. The further outputs follow
+    KEPT_VARIANCES; in test mode they may be anything, or are refused: FURTHER_OUTPUTS_OF_TESTS.
+    since: the version.
 
     Raises InvalidNode for other shapes, and for a rank of X that the version does not have: 4 in
     version 1, 2 or more in 6 and 7, 1 or more in 9.
 
     Raises NotSupported for other numbers of outputs than 1 and 5, `spatial` 0 in training before
-    version 7, float64 mixed with other types, and an empty X in training; while judging, also for 5
-    outputs, as the text does not say which variance is kept.
+    version 7, float64 mixed with other types, and an empty X in training.
     """
     training = outputs > 1 or (since <= _LAST_WITH_IS_TEST and not is_test)
     if outputs not in _OUTPUTS_BEFORE_14:
@@ -294,15 +335,16 @@ def before_14(
     is_spatial = flag("spatial", spatial)
     if since <= _LAST_WITH_IS_TEST and not is_spatial and not is_test:
         raise_unspecified("spatial 0 in training")
-    if outputs > 1:
-        leave_open("nothing is said of which variance is kept")
     check_rank("X", X, RANKS_OF_VERSIONS[since])
     # In version 6 and before, `spatial` is about how statistics are computed, not their shape.
     per_activation = since > _LAST_WITH_IS_TEST and not is_spatial
     batch = Batch(X, scale, B, mean, var, per_activation)
     if not training:
         return in_inference(steps, batch, epsilon)
-    return in_training(steps, batch, momentum, epsilon)
+    if is_test:
+        return (*in_inference(steps, batch, epsilon), *further_outputs_of_test(batch))
+    kept = KEPT_VARIANCES.reading() if outputs > 1 else "population"
+    return in_training(steps, batch, momentum, epsilon, kept=kept)
 
 
 @formulas_of_versions(14, 15)

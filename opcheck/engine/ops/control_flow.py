@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from opcheck import numbers as xp
+from opcheck import budget, numbers as xp
 from opcheck.engine.axes import from_either_end, from_the_front, scalar
 from opcheck.engine.graphs import Subgraph
 from opcheck.engine.operators import (
@@ -29,6 +29,7 @@ from opcheck.engine.operators import (
     operator,
     raise_unspecified,
 )
+from opcheck.engine.sizes import elements_of
 from opcheck.errors import InvalidNode, NotSupported, decline, reject
 from opcheck.numbers import Array
 
@@ -46,7 +47,8 @@ IF, LOOP, SCAN, SEQUENCE_MAP = map(operator, ("If", "Loop", "Scan", "SequenceMap
 #: Versions since 16 differ in element types alone.
 SINCE_16 = (16, 19, 21, 23, 24, 25)
 VERSIONS = (1, 11, 13, *SINCE_16)
-#: The most iterations of a loop: a mutant may have a loop that nothing else ends.
+#: The most iterations of a mutant's loop, which nothing else may end. That of a formula ends with
+#: the budget of the evaluation: see `opcheck.budget`.
 MAX_ITERATIONS = 1_000
 
 
@@ -193,10 +195,11 @@ def loop_versions(
 
     Raises InvalidNode for an M or a condition of no or several elements, a body of too few outputs
     or of another number of inputs, and scan outputs whose shape changes. Raises NotSupported for a
-    node without M and cond, for more than MAX_ITERATIONS (1000), where rounding decides the number
-    of iterations, for scan outputs that are sequences, and for scan outputs of no iteration, whose
-    shape nothing decides. One element of rank 1 or more is a scalar or refused:
-    ONE_ELEMENT_AS_A_SCALAR. The body raises what its nodes do.
+    node without M and cond, where rounding decides the number of iterations, for scan outputs that
+    are sequences, and for scan outputs of no iteration, whose shape nothing decides; of a mutant,
+    for more than MAX_ITERATIONS. Raises BeyondBudget for more iterations or elements than the
+    budget has. One element of rank 1 or more is a scalar or refused: ONE_ELEMENT_AS_A_SCALAR. The
+    body raises what its nodes do.
     """
     trip_count: int | None = None if M is None else scalar("M", M)
     has_cond = cond is not None
@@ -206,16 +209,21 @@ def loop_versions(
     initial = [*v_initial]
     states: Values = initial
     rows: list[Values] = []
-    for i in count():
-        if not steps.continues(i, trip_count, keepgoing, has_cond):
-            break
-        decline(i >= MAX_ITERATIONS, f"more than {MAX_ITERATIONS} iterations")
-        outputs = body(np.array(steps.number(i)), np.array(keepgoing), *states)
-        reject(not outputs, "a body without a condition")
-        iteration = iteration_of(body, states, outputs[1:])
-        states = steps.carry([*iteration.states], initial)
-        rows.append(iteration.elements)
-        keepgoing = truth_of("what the body says of cond", outputs[0])
+    is_mutant = steps != LoopSteps()
+    foreseen = 0 if is_mutant or has_cond or trip_count is None else trip_count
+    with budget.iterating(foreseen) as held:
+        for i in count():
+            if not steps.continues(i, trip_count, keepgoing, has_cond):
+                break
+            is_endless = is_mutant and i >= MAX_ITERATIONS
+            decline(is_endless, f"a mutant's loop of more than {MAX_ITERATIONS} iterations")
+            outputs = body(np.array(steps.number(i)), np.array(keepgoing), *states)
+            reject(not outputs, "a body without a condition")
+            iteration = iteration_of(body, states, outputs[1:])
+            states = steps.carry([*iteration.states], initial)
+            rows.append(iteration.elements)
+            held.replace(elements_of(states), elements_of(iteration.elements))
+            keepgoing = truth_of("what the body says of cond", outputs[0])
     if not rows and len(body.body.outputs) > 1 + len(states):
         raise_unspecified("scan outputs of no iteration")
     return (*states, *map(steps.accumulate, by_scan_output(rows)))
@@ -336,14 +344,16 @@ def scanned(
     reject(len(lengths) > 1, f"scan inputs of lengths {sorted(lengths)}")
     [sequence_length] = lengths
     rows: list[Values] = []
-    for t in range(sequence_length):
-        elements = [
-            scan_input.element(position(sequence_length, t, scan_input.is_reverse))
-            for scan_input in scan_inputs
-        ]
-        iteration = iteration_of(body, states, body(*states, *elements))
-        states = iteration.states
-        rows.append(iteration.elements)
+    with budget.iterating(sequence_length) as held:
+        for t in range(sequence_length):
+            elements = [
+                scan_input.element(position(sequence_length, t, scan_input.is_reverse))
+                for scan_input in scan_inputs
+            ]
+            iteration = iteration_of(body, states, body(*states, *elements))
+            states = iteration.states
+            rows.append(iteration.elements)
+            held.replace(elements_of(states), elements_of(iteration.elements))
     if not rows and len(body.body.outputs) > len(states):
         raise_unspecified("scan outputs of no iteration")
     return states, by_scan_output(rows)
@@ -524,7 +534,12 @@ def sequence_map_versions(steps: MapSteps, *additional_inputs: Array, body: Subg
     samples = additional_inputs[number:]
     if number < 0 or len(others) < number or len(body.body.outputs) != 1:
         raise InvalidNode("the body has another number of inputs or outputs than the node")
-    return steps.collect([steps.apply(body, samples, n, others) for n in range(len(samples))])
+    results = []
+    with budget.iterating(len(samples)) as held:
+        for n in range(len(samples)):
+            results.append(steps.apply(body, samples, n, others))
+            held.replace(0, elements_of(results[-1]))
+    return steps.collect(results)
 
 
 SEQUENCE_MAP.formula(build=sequence_map_versions)(MapSteps())

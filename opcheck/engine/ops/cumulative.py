@@ -15,7 +15,7 @@ import numpy as np
 
 from opcheck import numbers as xp, opset
 from opcheck.engine.axes import from_either_end, scalar
-from opcheck.engine.integers import check_in_type
+from opcheck.engine.integers import marked_in_type
 from opcheck.engine.mutants.elements import BEYOND_FLOAT16, DOUBLE, FLOATS, LONG
 from opcheck.engine.operators import Formula, formulas_of_versions, operator
 from opcheck.engine.rulings import flag
@@ -48,12 +48,12 @@ class Accumulation:
         """Return what is accumulated along `axis`, of x's shape; of plain integers in 64 bits.
 
         If `exclusive`, each element is left out of its own, and the first is `start`. In `reverse`,
-        it runs from the last element on. An empty `x` gives an empty result. Raises NotSupported,
-        while judging, for integers that the type does not hold.
+        it runs from the last element on. An empty `x` gives an empty result. Integers that the
+        type does not hold may be anything: see `marked_in_type`.
         """
         scan = partial(self._scan, axis=axis, exclusive=exclusive, reverse=reverse)
-        check_in_type(scan, x)
-        return scan(x)
+        marked: Array = marked_in_type(scan(x), scan, x)
+        return marked
 
     def _scan(self, x: Array, axis: int, exclusive: bool, reverse: bool) -> Array:
         """Return what is accumulated, as `scan` does, of floats and of Python's integers, too."""

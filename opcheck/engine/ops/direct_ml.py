@@ -22,15 +22,16 @@ from opcheck.engine.operators import (
     Formula,
     Operator,
     find,
-    leave_open,
     operator,
     raise_unspecified,
     signature_of,
 )
+from opcheck.engine.ops.lp_pool import ODD_POWERS_ARE_OPEN
 from opcheck.engine.ops.pools import COUNTED_WINDOW, DROPPED_WINDOW, ENDS, INDEX_OF_TIES, TIES
 from opcheck.engine.ops.quantization import LONG_ZERO
 from opcheck.engine.readings import deciding
 from opcheck.engine.rulings import has_nan
+from opcheck.engine.undefined import marking, reshaped
 from opcheck.numbers import Array
 from opcheck.numbers.faulty import seen
 from opcheck.opset import DML
@@ -52,16 +53,12 @@ DECIDED_REASONS = (ENDS, TIES, LONG_ZERO)
 # ── what the pages do not define ──────────────────────────────────────────────────────────────
 
 
-def check_values(part: Lowered, inputs: Sequence[Array], members: Members) -> None:
+def check_values(part: Lowered, inputs: Sequence[Array]) -> None:
     """Raise NotSupported for elements of which the operator's page does not define the result.
 
-    Those are a scale of 0 of DequantizeLinear, NaN in an input of Elu, Max, Min, Relu or Sign, and,
-    while judging, negative elements of the first input if the member P is odd. inputs: those of
-    DirectML; members: the operator's, by name.
+    Those are a scale of 0 of DequantizeLinear, and NaN in an input of Elu, Max, Min, Relu or Sign.
+    inputs: those of DirectML.
     """
-    has_odd_power = members.get("P", 0) % 2 == 1
-    if has_odd_power and (seen(inputs[0]) < 0).any():
-        leave_open("whether odd powers keep the signs")
     if part.name == "DequantizeLinear" and not seen(inputs[1]).all():
         raise_unspecified("a scale of 0")
     if part.name in UNDEFINED_OF_NAN and has_nan(*inputs):
@@ -89,10 +86,10 @@ def tensors_of_onnx(
 
     `sizes` are the shapes of inputs that ONNX has otherwise. Raises NotSupported where the page
     does not define the result: 0 to the power of 0, indices out of range, a scale of 0, NaN for
-    Elu, Max, Min, Relu and Sign; while judging, also negative elements to an odd power. Raises it
-    too for members that no number of the tensor's type can be, and a minimum above the maximum.
+    Elu, Max, Min, Relu and Sign. Raises it too for members that no number of the tensor's type can
+    be, and a minimum above the maximum.
     """
-    check_values(part, inputs, members)
+    check_values(part, inputs)
     tensors = [xp.reshape(x, sizes[n]) if n in sizes else x for n, x in enumerate(inputs)]
     if members.get("Mode") == "CONVOLUTION":
         tensors[1] = mirrored(tensors[1])
@@ -157,11 +154,16 @@ def renamed(lowered: Lowered, formulas: Mapping[str, Formula]) -> Formula:
         function = formulas[part.name]
         node = Node(part.onnx.op, (), stated, [outputs - 1])
         attributes = attributes_for(function, part.onnx, node)
-        with deciding(*DECIDED_RULINGS), xp.setting(DECIDED, DECIDED_REASONS):
+        with (
+            deciding(*DECIDED_RULINGS),
+            xp.setting(DECIDED, DECIDED_REASONS),
+            xp.setting(ODD_POWERS_ARE_OPEN, True),
+        ):
             if part.fits == "matrices" and inputs[0].ndim > 2:
-                return of_each_matrix(function, inputs, attributes)
+                with marking(allowed=False):
+                    return of_each_matrix(function, inputs, attributes)
             result = function(*tensors, **attributes)
-        return xp.reshape(result, sizes[-1]) if -1 in sizes else result
+        return reshaped(result, tuple(sizes[-1])) if -1 in sizes else result
 
     schema = lowered.schema
     keywords = [*schema.attributes]

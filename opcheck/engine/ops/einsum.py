@@ -23,7 +23,7 @@ from typing import TypeAlias
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.integers import check_in_type
+from opcheck.engine.integers import marked_in_type
 from opcheck.engine.operators import formulas_of_versions, operator, raise_unspecified
 from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, reject
@@ -284,8 +284,8 @@ def einsum(read: Callable[[str], str], *Inputs: Array, equation: str) -> Array:
     twice is its diagonal.
 
     Raises InvalidNode for a string that is no equation, terms that do not fit the Inputs, and a
-    letter of the output that no operand has; NotSupported for a letter that is twice in the output,
-    and, while judging, for sums and products that a type of integers does not hold.
+    letter of the output that no operand has; NotSupported for a letter that is twice in the output.
+    Sums and products that a type of integers does not hold may be anything: see `marked_in_type`.
     A letter of lengths 1 and n is stretched, an ellipsis that the output lacks summed over, and one
     that it alone has left out, or each of them raises InvalidNode: LETTER_OF_ONE_AND_MORE,
     ELLIPSIS_LEFT_OUT, ELLIPSIS_OF_NO_OPERAND.
@@ -294,8 +294,8 @@ def einsum(read: Callable[[str], str], *Inputs: Array, equation: str) -> Array:
     operands = [
         stretched(x, labels, how.lengths) for x, labels in zip(Inputs, how.operands, strict=True)
     ]
-    check_in_type(partial(summed, how), *operands)
-    return summed(how, *operands)
+    y: Array = marked_in_type(summed(how, *operands), partial(summed, how), *operands)
+    return y
 
 
 def summed(how: Summation, *operands: Array) -> Array:

@@ -61,6 +61,8 @@ _ROUNDINGS = 4
 _OFF = _ROUNDINGS * 2.0**-24
 #: Nearer to a pixel than this, a coordinate may be taken for that pixel's.
 _NEAR = 2.0**-8
+#: Pixels outside of each end of an axis that cubic averages may have a share of.
+_PADDING = 6
 
 HALF_OUTSIDE = Ruling(
     "half-outside",
@@ -77,6 +79,33 @@ UNSTATED_TIES = Ruling(
     ("nearest_even", "the_other"),
     by_element=True,
 )
+CUBIC_EDGES_OF_ZEROS = Ruling(
+    "cubic-edges",
+    "The text does not state what stands in place of pixels outside, next to which a location "
+    "inside is averaged: 0, or the nearest pixel at the border.",
+    ("zero", "border"),
+    by_element=True,
+)
+CUBIC_EDGES_OF_BORDERS = Ruling(
+    CUBIC_EDGES_OF_ZEROS.id,
+    "The text brings locations to the border, and does not state if it is the location, or each of "
+    "the pixels that are averaged.",
+    ("location", "pixels"),
+    by_element=True,
+)
+CUBIC_EDGES_OF_REFLECTIONS = Ruling(
+    CUBIC_EDGES_OF_ZEROS.id,
+    "The text reflects locations, and does not state if each of the pixels that are averaged is "
+    "reflected, or is the nearest at the border, to which the location may be brought before.",
+    ("pixels", "location", "border"),
+    by_element=True,
+)
+#: By padding_mode: what stands in place of pixels outside.
+CUBIC_EDGES = {
+    "zeros": CUBIC_EDGES_OF_ZEROS,
+    "border": CUBIC_EDGES_OF_BORDERS,
+    "reflection": CUBIC_EDGES_OF_REFLECTIONS,
+}
 CAST_OF_AVERAGES = Ruling(
     "cast-of-averages",
     "The text has averages of integers cast to integer at the end, and does not state whether that "
@@ -152,6 +181,9 @@ class AxisLocations:
         are_exact: Mask of those that float32 has exactly.
         are_beyond: Mask of those beyond -1 and 1.
         are_half_outside: Mask of those that HALF_OUTSIDE is about.
+        pixels: The pixels in place of those from -_PADDING to last + _PADDING; None for zeros
+            outside.
+        are_outside: Mask of those about a pixel or more outside, which have zeros even so.
     """
 
     last: int
@@ -160,6 +192,8 @@ class AxisLocations:
     are_exact: Mask
     are_beyond: Mask
     are_half_outside: Mask
+    pixels: IndexArray | None = None
+    are_outside: Mask | None = None
 
     def at_the_edge(self) -> "AxisLocations":
         """Return the locations, with those half outside at the edge, by the reading "pixel".
@@ -197,8 +231,7 @@ def locations_along(
     finite. Halfway between two pixels, in version 16 or where a location is reflected, the even one
     is the nearest, or the other: UNSTATED_TIES.
 
-    Raises NotSupported, while judging, in the mode cubic, if some of a location's four pixels lie
-    outside.
+    In the mode cubic, pixels outside follow CUBIC_EDGES.
     """
     terms = denormalize(g, length, sampling.align_corners)
     roundings = _ROUNDINGS * max(sampling.wide, 1.0)
@@ -237,17 +270,48 @@ def locations_along(
         )
         are_half_outside = are_beyond == neighbors.are_within(0, last)
     else:
-        is_near = (unbound > -1) & (unbound < length)
+        reach = 2 if sampling.mode == "cubic" else 1
+        is_near = (unbound > -reach) & (unbound < last + reach)
         are_half_outside = is_near & ((unbound < 0) | (unbound > last) | are_beyond)
-    if sampling.mode == "cubic":
-        check_cubic(values, last, are_exact)
-    return AxisLocations(
+    locations = AxisLocations(
         last=last,
         place=xp.clip(place, low, high),
         neighbors=neighbors,
         are_exact=are_exact,
         are_beyond=are_beyond,
         are_half_outside=are_half_outside & has_zeros,
+    )
+    if sampling.mode == "cubic" and have_pixels_outside(values, last, are_exact):
+        are_outside = (unbound < -1 - off) | (unbound > length + off)
+        return by_cubic_edges(locations, place, are_outside & has_zeros, sampling)
+    return locations
+
+
+def by_cubic_edges(
+    locations: AxisLocations, place: Array, are_outside: Mask, sampling: Sampling
+) -> AxisLocations:
+    """Return locations with the pixels that stand in place of those outside, by CUBIC_EDGES.
+
+    place: the coordinates, [N, count], not brought to the border; are_outside: a mask of those that
+    have zeros by every reading.
+    """
+    last = locations.last
+    reading = CUBIC_EDGES[sampling.padding_mode].reading()
+    if reading == "zero":
+        return locations
+    around = np.arange(-_PADDING, last + _PADDING + 1)
+    pixels = np.clip(around, 0, last)
+    if reading == "location":
+        place = xp.clip(place, 0, last)
+    elif sampling.padding_mode == "reflection" and reading == "pixels":
+        first = sampling.first_border(sampling.align_corners)
+        mirrored = np.rint(sampling.reflect(around.astype(np.float64), first, last - first))
+        pixels = np.clip(mirrored, 0, last).astype(np.int64)
+    return replace(
+        locations,
+        place=xp.clip(place, -3, last + 3),
+        pixels=pixels,
+        are_outside=are_outside,
     )
 
 
@@ -293,18 +357,16 @@ def with_unstated_ties(
     return neighbors.replaced(are_ties, the_other)
 
 
-def check_cubic(values: FloatArray, last: int, are_exact: Mask) -> None:
-    """Raise NotSupported, while judging, for coordinates some of whose four pixels lie outside.
+def have_pixels_outside(values: FloatArray, last: int, are_exact: Mask) -> bool:
+    """Return True if some of the four pixels of a coordinate, in bound, lie outside and count.
 
-    It is not said whether the location is brought in bound, or each pixel, and by which border.
-    `last` is the last pixel. A location at a pixel (`are_exact`) passes, and so does one that is 2
-    pixels and more before the first, or more than 2 behind the last.
+    `last` is the last pixel. Of a location at a pixel (`are_exact`) no other counts, and one that
+    is 2 pixels and more before the first, or more than 2 behind the last, has zeros alone.
     """
     is_a_pixel = are_exact & (values % 1 == 0) & (values >= 0) & (values <= last)
     is_inside = (values >= 1) & (values <= last - 1)
     is_far = (values <= -2) | (values > last + 2)
-    if not (is_a_pixel | is_inside | is_far).all():
-        leave_open("nothing is said of cubic edges")
+    return not (is_a_pixel | is_inside | is_far).all()
 
 
 # ── the nearest pixel ─────────────────────────────────────────────────────────────────────────
@@ -380,6 +442,10 @@ def averages(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Arr
     kernel = linear if sampling.mode == "linear" else partial(cubic, sampling.cubic_coeff_a)
     reach = 1 if sampling.mode == "linear" else 2
     places = [xp.reshape(axis.place, (X.shape[0], 1, axis.place.shape[1])) for axis in axes]
+    for number, axis in enumerate(axes):
+        if axis.pixels is not None:
+            X = xp.take(X, axis.pixels, axis=2 + number)
+            places[number] = places[number] + float(_PADDING)
     take = partial(sampled, pads=[(1, 1)] * len(places), reach=reach)
     if not is_real(X):
         values = [xp.values_of(place) for place in places]
@@ -514,8 +580,9 @@ def grid_sample(
 
     Raises NotSupported for a grid with infinity or NaN, an X without spatial axes or pixels, unless
     nothing is sampled, and averages of booleans, complex numbers and texts. While judging, also for
-    cubic averages at edges, averages of integers that depend on roundings, averages near NaN or
-    infinity, and texts outside. Raises MemoryError for a Y of more than 2^28 elements.
+    averages of integers that depend on roundings, averages near NaN or infinity, and texts outside.
+    Cubic averages at edges follow CUBIC_EDGES. Raises MemoryError for a Y of more than 2^28
+    elements.
     """
     names = ("bilinear", "bicubic") if since == 16 else ("linear", "cubic")
     check_one_of("mode", mode, "nearest", *names)
@@ -573,12 +640,29 @@ def values_at(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Ar
     else:
         if not is_real(X) and not all(axis.are_exact.all() for axis in axes):
             leave_open("float32 cannot tell where to cut averages of integers off")
-        Y = xp.reshape(averages(X, axes, sampling), (*X.shape[:2], axes[0].place.shape[1]))
+        Y = padded_averages(X, axes, sampling)
     if is_zero.any():
         is_text = isinstance(Y, np.ndarray) and Y.dtype.hasobject
         zeros = np.full_like(Y, "") if is_text else xp.zeros_like(Y)
         Y = xp.where(is_zero[:, np.newaxis], zeros, Y)
     return Y
+
+
+def padded_averages(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Array:
+    """Return `averages`, [N, C, count], which have zeros outside wherever pixels at edges have not.
+
+    Those are locations that are outside along any axis, about a pixel or more. Raises NotSupported
+    as `averages` does.
+    """
+    shape = (*X.shape[:2], axes[0].place.shape[1])
+    Y = xp.reshape(averages(X, axes, sampling), shape)
+    masks = [axis.are_outside for axis in axes if axis.are_outside is not None]
+    are_outside = np.any(masks, axis=0) if masks else np.zeros(1, np.bool_)
+    if not are_outside.any():
+        return Y
+    unpadded = [replace(axis, pixels=None, are_outside=None) for axis in axes]
+    zeros_outside = xp.reshape(averages(X, unpadded, sampling), shape)
+    return xp.where(are_outside[:, np.newaxis], zeros_outside, Y)
 
 
 GRID_SAMPLE.formula(build=grid_sample)(GridSampling())

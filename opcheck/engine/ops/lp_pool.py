@@ -5,6 +5,7 @@ mutants. The attributes and some windows are those of the other pools.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from math import floor, inf, log2, prod
@@ -60,6 +61,15 @@ class Text:
     is_first: bool
     open_sizes: tuple[Ruling, ...]
 
+
+SIGNS_OF_ODD_POWERS = Ruling(
+    "signs-of-odd-powers",
+    "DirectML's page has the formula of a norm without magnitudes, and does not state if odd "
+    "powers keep the signs.",
+    ("magnitudes", "signs", "signed_root"),
+)
+#: True if the text in force, unlike ONNX's, leaves SIGNS_OF_ODD_POWERS open.
+ODD_POWERS_ARE_OPEN: ContextVar[bool] = ContextVar("ODD_POWERS_ARE_OPEN", default=False)
 
 #: Only since version 18 the text has formulas of sizes, and before 11 not even under SAME.
 _OPEN_SINCE_18 = (NO_WINDOW_FITS,)
@@ -135,10 +145,26 @@ def lp_pool(
 def norms_of(X: Array, p: float, windows: Windows) -> Array:
     """Return (Σ |x|^p)^(1/p) of each window: 0 of padding alone, NaN of one with NaN.
 
-    It is infinite with an infinity, or where a power or the sum overflows.
+    It is infinite with an infinity, or where a power or the sum overflows. If ODD_POWERS_ARE_OPEN,
+    odd powers may keep the signs: SIGNS_OF_ODD_POWERS.
     """
+    if ODD_POWERS_ARE_OPEN.get() and p % 2 == 1 and (xp.values_of(X) < 0).any():
+        return norms_of_odd_powers(X, p, windows)
     total = xp.sums(xp.pow(xp.abs(X), p), windows.sums, windows.terms)
     return xp.pow(total, xp.real(1) / p)
+
+
+def norms_of_odd_powers(X: Array, p: float, windows: Windows) -> Array:
+    """Return (Σ x^p)^(1/p) of each window, where x is a magnitude or not: SIGNS_OF_ODD_POWERS.
+
+    p: odd. The root of a sum below 0 is NaN, or by the last reading negative.
+    """
+    reading = SIGNS_OF_ODD_POWERS.reading()
+    powers = xp.pow(xp.abs(X) if reading == "magnitudes" else X, p)
+    total = xp.sums(powers, windows.sums, windows.terms)
+    if reading != "signed_root":
+        return xp.pow(total, xp.real(1) / p)
+    return xp.sign(total) * xp.pow(xp.abs(total), xp.real(1) / p)
 
 
 @LP_POOL.fast_path(build=lp_pool)

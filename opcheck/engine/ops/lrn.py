@@ -122,6 +122,23 @@ def mean_at_the_ends(squares: Tensor, size: int) -> Tensor:
     return sums_of_regions(squares, size) * size / channels
 
 
+def as_many_channels_as_batches(squares: Tensor, size: int) -> Tensor:
+    """Mutant: the sums of as many channels are made as there are batches; the rest is 0."""
+    channel = np.arange(squares.shape[1]).reshape(-1, *[1] * (squares.ndim - 2))
+    sums = sums_of_regions(squares, size)
+    return xp.where(channel < squares.shape[0], sums, xp.zeros_like(sums))
+
+
+OP.mutant_table(
+    {
+        "sums_of_as_many_channels_as_batches": (
+            "the sums of as many channels were made as there are batches; the rest stayed 0",
+            as_many_channels_as_batches,
+        )
+    },
+    build=local_response_normalization,
+    is_asked=False,
+)
 OP.mutant_table(
     {
         "one_before_for_even_sizes": (

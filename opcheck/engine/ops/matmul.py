@@ -11,7 +11,7 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import common_shape, stretches
-from opcheck.engine.integers import check_in_type
+from opcheck.engine.integers import marked_in_type
 from opcheck.engine.operators import Formula, formulas_of_versions, operator, raise_unspecified
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import ZERO_TIMES_NO_NUMBER
@@ -43,15 +43,13 @@ def matrix_product(product: Product, A: Tensor, B: Tensor) -> Tensor:
     taken away again, and the axes before the matrices broadcast. product: is called with matrices.
     A K of 0 gives zeros.
 
-    Raises InvalidNode if A or B is a scalar, if their K differ, or if the stacks do not broadcast;
-    NotSupported, while judging, for products that a type of integers does not hold.
+    Raises InvalidNode if A or B is a scalar, if their K differ, or if the stacks do not broadcast.
     """
     reject(A.ndim == 0 or B.ndim == 0, "a scalar is no matrix")
     a = xp.expand_dims(A, axis=0) if A.ndim == 1 else A
     b = xp.expand_dims(B, axis=1) if B.ndim == 1 else B
     reject(a.shape[-1] != b.shape[-2], f"A has rows of {a.shape[-1]}, B columns of {b.shape[-2]}")
     stack = common_shape(a.shape[:-2], b.shape[:-2])
-    check_in_type(np.matmul, a, b)
     rows = () if A.ndim == 1 else (a.shape[-2],)
     columns = () if B.ndim == 1 else (b.shape[-1],)
     return xp.reshape(product(a, b), (*stack, *rows, *columns))
@@ -63,10 +61,11 @@ def matmul(product: Product, A: Tensor, B: Tensor) -> Tensor:
 
     `product` multiplies matrices, to which vectors are made. A K of 0 gives zeros. Raises
     InvalidNode for a scalar, where rows of A are not as long as columns of B, and for stacks that
-    do not broadcast; NotSupported, while judging, for products that a type of integers does not
-    hold.
+    do not broadcast. Products that a type of integers does not hold may be anything: see
+    `marked_in_type`.
     """
-    return matrix_product(product, A, B)
+    y: Tensor = marked_in_type(matrix_product(product, A, B), np.matmul, A, B)
+    return y
 
 
 MATMUL = operator("MatMul")
@@ -166,14 +165,18 @@ def whole_terms(a: Array, b: Array, C: Array | None, alpha: Array, beta: Array) 
     return Y if C is None else Y + beta * C
 
 
-def check_terms(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float) -> None:
-    """Raise NotSupported, while judging, if Y is of integers that their type does not hold.
+def marked_terms(
+    Y: Tensor, a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float
+) -> Tensor:
+    """Return Y = alpha * A' * B' + beta * C, whose integers outside of their type are open.
 
-    Floats pass, and an alpha or a beta that is not a whole number, which others refuse.
+    They may be anything: see `marked_in_type`. An alpha and a beta of integers are whole numbers.
     """
-    if a.dtype.kind in "iu" and float(alpha).is_integer() and float(beta).is_integer():
-        factors_of_terms = (np.asarray(int(scale)) for scale in (alpha, beta))
-        check_in_type(whole_terms, a, b, C, *factors_of_terms)
+    if a.dtype.kind not in "iu":
+        return Y
+    factors_of_terms = (np.asarray(int(scale)) for scale in (alpha, beta))
+    marked: Tensor = marked_in_type(Y, whole_terms, a, b, C, *factors_of_terms)
+    return marked
 
 
 def terms_scaled(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float) -> Tensor:
@@ -181,14 +184,12 @@ def terms_scaled(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: flo
 
     a: A', [M, K]; b: B', [K, N]; C: broadcasts to [M, N]. A factor of 0 makes NaN of infinity and
     NaN, or 0 of all: ZERO_TIMES_NO_NUMBER. Raises NotSupported for integers times an alpha or a
-    beta that is not whole, or not below 2^31; while judging, also for a Y that a type of integers
-    does not hold.
+    beta that is not whole, or not below 2^31, and as `marked_terms` does.
     """
-    check_terms(a, b, C, alpha, beta)
     Y = scaled(alpha, xp.matmul(a, b))
-    if C is None:
-        return Y
-    return Y + scaled(beta, C)
+    if C is not None:
+        Y = Y + scaled(beta, C)
+    return marked_terms(Y, a, b, C, alpha, beta)
 
 
 def factors_scaled(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float) -> Tensor:
@@ -201,9 +202,9 @@ def factors_scaled(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: f
     if alpha == 0:
         # There is no product to add, and 0 times an infinite product is read as in the text's form.
         return terms_scaled(a, b, C, alpha, beta)
-    check_terms(a, b, C, alpha, beta)
     addend = None if C is None else scaled(beta, C)
-    return xp.bilinear(scaled(alpha, a), b, xp.plain.matmul, a.shape[1], addend)
+    Y = xp.bilinear(scaled(alpha, a), b, xp.plain.matmul, a.shape[1], addend)
+    return marked_terms(Y, a, b, C, alpha, beta)
 
 
 @formulas_of_versions(1, 6)

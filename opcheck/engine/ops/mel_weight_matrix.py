@@ -9,6 +9,7 @@ triangle from frequency k over k + 1, its peak, to k + 2.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -42,6 +43,12 @@ FRACTIONS_AS_INTEGERS = Ruling(
     "fractions-as-integers",
     "The text does not state what a weight between 0 and 1 is as an integer.",
     ("cut_off", "half_to_even", "half_up"),
+)
+NEAREST_BIN = Ruling(
+    "nearest-bin",
+    "Next to a whole number, the type that is computed in decides which bin a frequency is rounded "
+    "down to, and the text names none.",
+    ("as_in_float64", "the_other"),
 )
 
 
@@ -112,15 +119,22 @@ def check_edges(low: float, high: float, rate: int) -> None:
 def bins_of(at: Reals, high: float, bins_per_unit: float, cut: Function) -> Reals:
     """Return `cut` of `at`, places between bins.
 
-    high: the upper edge in units of 700 Hz. bins_per_unit: bins in 700 Hz. Raises NotSupported,
-    while judging, where the roundings of float32 may move a place past what `cut` tells apart; 0
-    stays 0.
+    high: the upper edge in units of 700 Hz. bins_per_unit: bins in 700 Hz. Where the roundings of
+    float32 may move a place past what `cut` tells apart, either bin is right: NEAREST_BIN; 0 stays
+    0. Raises NotSupported, while judging, where they may move it by more than a bin.
     """
     # Sixteen roundings of logarithms and powers in float32; 0 stays 0.
     off = 2.0**-20 * (1 + np.log1p(high)) * (at + bins_per_unit) * (at > 0)
-    if np.any(cut(at - off) != cut(at + off)):
+    bins = np.asarray(cut(at))
+    below = cut(at - off)
+    above = cut(at + off)
+    if np.any(above - below > 1):
         leave_open("float32 cannot tell bins apart")
-    return np.asarray(cut(at))
+    for place in np.flatnonzero(above != below):
+        ruling = replace(NEAREST_BIN, id=f"{NEAREST_BIN.id}-of-bin-{place}")
+        if ruling.reading() == "the_other":
+            bins[place] = above[place] + below[place] - bins[place]
+    return bins
 
 
 @formulas_of_versions(17, options=["cut", "mark", "more"])
@@ -147,8 +161,9 @@ def of_bands(
     Raises InvalidNode for an input of other than one element, or of rank 1 and more by
     ONE_ELEMENT_AS_A_SCALAR. Raises NotSupported for a negative number of bands, a dft_length or
     sample_rate below 1, and edges that are negative, not finite or out of order; while judging,
-    also for bands of no width or beyond half of the sample rate, and where float32 cannot tell bins
-    apart. Raises MemoryError for a matrix that is too large.
+    also for bands of no width or beyond half of the sample rate, and where float32 moves edges by
+    more than a bin; by one, each edge follows NEAREST_BIN. Raises MemoryError for a matrix that is
+    too large.
     """
     count = scalar("num_mel_bins", num_mel_bins)
     length = scalar("dft_length", dft_length)

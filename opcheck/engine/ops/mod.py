@@ -5,10 +5,12 @@ from typing import Any
 from opcheck import numbers as xp
 from opcheck.engine.axes import common_shape
 from opcheck.engine.mutants.elements import SIGNED
-from opcheck.engine.operators import check_one_of, formulas_of_versions, operator, raise_unspecified
+from opcheck.engine.operators import check_one_of, formulas_of_versions, operator
+from opcheck.engine.ops.arithmetic import check_quotients
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import flag
-from opcheck.errors import InvalidNode, decline, reject
+from opcheck.engine.undefined import undefined_where
+from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Array
 
 OP = operator("Mod")
@@ -29,12 +31,11 @@ def modulo(since: int, A: Array, B: Array, *, fmod: int) -> Array:
     Raises InvalidNode for shapes that do not broadcast, for fmod other than 0 and 1 (of integers in
     version 10 by a reading of FLAG_OF_ANOTHER_NUMBER alone), for fmod 0 of floats before version
     28, and in version 13 for fmod 1 of integers, unless FMOD_OF_INTEGERS makes it a remainder.
-    Raises NotSupported for integers divided by 0, and in version 10 for integers with a 0 in A.
+    Integers divided by 0 have no remainder: it may be anything, or is refused,
+    INTEGERS_WITHOUT_QUOTIENT. In version 10 that of an integer 0 may be anything, too. Raises
+    NotSupported if there are no others, and in judged graphs.
     """
     is_integer = A.dtype.kind in "iu"
-    # Floating numbers are 0 in the evaluation of infinities and NaN too.
-    is_by_platform = since == 10 and is_integer and not A.all()
-    decline(is_by_platform, "of 0 the result depends on the platform")
     if since == 10 and is_integer:
         fmod = int(flag("fmod", fmod))
     else:
@@ -45,17 +46,22 @@ def modulo(since: int, A: Array, B: Array, *, fmod: int) -> Array:
         raise InvalidNode("fmod 1 of integers; allowed: 0")
     reject(since < 28 and not is_integer and not fmod, "fmod 0 of floating numbers; allowed: 1")
     common_shape(A.shape, B.shape)
-    if is_integer and not B.all():
-        raise_unspecified("integers divided by 0")
-    return xp.fmod(A, B) if fmod else xp.remainder(A, B)
+    y = xp.fmod(A, B) if fmod else xp.remainder(A, B)
+    if not is_integer:
+        return y
+    if not B.all():
+        check_quotients()
+    # "In case of dividend being zero, the results will be platform dependent."
+    is_by_platform = (A == 0) & (since == 10)
+    return undefined_where(y, is_by_platform | (B == 0), "such remainders of integers")
 
 
 @formulas_of_versions(each={10: 10, 13: 13, 28: 28})
 def versions(function: Any, since: int, A: Array, B: Array, *, fmod: int) -> Array:
     """Return what `function` makes of the version `since`, A, B and fmod: a remainder of A / B.
 
-    It raises what `function` does: InvalidNode for shapes and an fmod that are not legal,
-    NotSupported for integers divided by 0.
+    It raises what `function` does: InvalidNode for shapes and an fmod that are not legal, and as
+    `modulo` for integers without a remainder.
     """
     return function(since, A, B, fmod=fmod)
 
@@ -69,8 +75,8 @@ def by_the_quotient(A: Array, B: Array, *, fmod: int) -> Array:
 
     The quotient is rounded down, with fmod 1 towards 0. Of floats nothing is checked: a division by
     0 or by infinity gives NaN, a quotient that overflows infinity or NaN. Integers have their exact
-    remainder; of those, raises InvalidNode for a wrong `fmod` or shapes that do not broadcast,
-    NotSupported for a division by 0.
+    remainder; of those, raises InvalidNode for a wrong `fmod` or shapes that do not broadcast, and
+    as `modulo` for a division by 0.
     """
     if A.dtype.kind in "iu":
         return modulo(28, A, B, fmod=fmod)
@@ -85,7 +91,7 @@ def sign_of_the_dividend(A: Array, B: Array, *, fmod: int) -> Array:
     """Mutant: fmod is 1, whatever the attribute.
 
     Of integers, raises InvalidNode for shapes that do not broadcast, for an fmod other than 0 and
-    1, and for 1 unless FMOD_OF_INTEGERS makes it a remainder; NotSupported for a division by 0.
+    1, and for 1 unless FMOD_OF_INTEGERS makes it a remainder; and as `modulo` for a division by 0.
     """
     modulo(13, A, B, fmod=fmod)
     return xp.fmod(A, B)

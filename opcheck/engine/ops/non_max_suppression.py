@@ -5,25 +5,40 @@ iou_threshold", where IOU is the share of the intersection in the union of two b
 boxes with score less than score_threshold are removed."
 
 Overlaps are known better here than float32 can tell them. Where its roundings may decide whether a
-box is selected, and where equal scores do, the answer is open.
+box is selected, the answer is open. Boxes of equal scores may be taken in any order, which gives
+several answers.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
+from itertools import chain, combinations, groupby, permutations
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from opcheck.engine.operators import formulas_of_versions, leave_open, operator, raise_unspecified
+from opcheck.engine.operators import (
+    formulas_of_versions,
+    is_judging,
+    leave_open,
+    operator,
+    raise_unspecified,
+)
+from opcheck.engine.readings import MAX_ANSWERS, Ruling
 from opcheck.engine.rulings import flag
 from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Array
 from opcheck.numbers.faulty import bare
 
 OP = operator("NonMaxSuppression", exact=True)
+ORDER_OF_EQUAL_SCORES = Ruling(
+    "order-of-equal-scores",
+    "The text does not state which of equal scores comes first: each order selects its own boxes.",
+    ("first_boxes", *(f"other_boxes_{n}" for n in range(2, MAX_ANSWERS + 1))),
+)
+#: The most boxes of one score whose orders are tried: 120 orders.
+MOST_OF_ONE_SCORE = 5
 #: Half a ULP of 1 in float32.
 UNIT_ROUNDOFF = 2.0**-24
 
@@ -153,67 +168,92 @@ def overlaps(
 # ── one class ─────────────────────────────────────────────────────────────────────────────────
 
 
-def greedy(boxes: Floats, scores: Floats, limits: Limits, measure: Measure = overlaps) -> list[int]:
-    """Return the selected boxes of one class by their numbers, the best one first.
+def greedy(
+    boxes: Floats, scores: Floats, limits: Limits, measure: Measure = overlaps
+) -> list[list[int]]:
+    """Return the selections that a class may have, each a list of boxes by number, the best first.
 
     boxes: [count, 4]; scores: [count]. A box is selected if no box selected before overlaps it too
-    much, until there are `limits.boxes`; those below `limits.score` are left out.
+    much, until there are `limits.boxes`; those below `limits.score` are left out. The first
+    selection takes equal scores in the order of boxes. While judging, those of other orders follow,
+    if they differ.
 
     Raises NotSupported for NaN and infinities; while judging, also where float32 may select other
-    boxes, and where the text does not decide: between equal scores, on overlaps of boxes without an
-    area, and for boxes of a negative size.
+    boxes, where the text does not decide on overlaps of boxes without an area and boxes of a
+    negative size, and for too many equal scores.
     """
     # From here on no comparison meets NaN.
     if not (np.isfinite(boxes).all() and np.isfinite(scores).all()):
         raise_unspecified("what is no number")
     known = measure(boxes, limits.has_centers, limits.overlap)
-    is_sure = known.exceeds & ~known.is_unsure
-    order = by_score(scores, limits.score)
-    chosen: list[int] = []
-    for box in order:
-        if len(chosen) == limits.boxes:
-            break
-        if is_sure[box, chosen].any():
-            continue
-        if known.is_unsure[box, chosen].any():
-            leave_open("float32 cannot tell whether boxes overlap too much")
-        if not known.has_area[box, chosen].all():
-            leave_open("nothing is said of overlaps of empty boxes")
-        if not known.exceeds[box, chosen].any():
-            chosen.append(box)
-    check_equal_scores(scores, order, chosen, limits.boxes, known.exceeds | known.is_unsure)
-    return chosen
+    selections: list[list[int]] = [[]]
+    for tied in by_score(scores, limits.score):
+        # Of one set of boxes the first order stands for all.
+        different: dict[frozenset[int], list[int]] = {}
+        for chosen in selections:
+            for order in orders_of(tied, chosen, known, limits.boxes):
+                selection = with_boxes(chosen, order, known, limits.boxes)
+                different.setdefault(frozenset(selection), selection)
+        selections = [*different.values()]
+        if len(selections) > MAX_ANSWERS:
+            leave_open("equal scores may be taken in too many orders")
+    return selections
 
 
-def by_score(scores: Floats, least: Any) -> NDArray[np.intp]:
-    """Return the numbers of the boxes by their scores, the best one first.
+def by_score(scores: Floats, least: Any) -> list[list[int]]:
+    """Return the boxes by number in groups of equal scores, the best group first.
 
-    Equal scores stay in the order of boxes. Those below the `least` are left out; None leaves out
-    none. No score is NaN.
+    The boxes of a group ascend. Those below the `least` are left out; None leaves out none. No
+    score is NaN.
     """
     order = np.argsort(-scores, kind="stable")
-    return order[scores[order] >= (-np.inf if least is None else least)]
+    order = order[scores[order] >= (-np.inf if least is None else least)]
+    return [[*group] for _, group in groupby(order.tolist(), key=lambda box: scores[box])]
 
 
-def check_equal_scores(
-    scores: Floats, order: NDArray[np.intp], chosen: Sequence[int], most: int, may_exceed: Mask
-) -> None:
-    """Raise NotSupported, while judging, where it matters which of equal scores comes first.
+def orders_of(
+    tied: Sequence[int], chosen: Sequence[int], known: Overlaps, most: int
+) -> Iterable[Sequence[int]]:
+    """Return the orders in which boxes of one score may be taken, that of their numbers first.
 
-    order: the boxes that count, the best one first; chosen: those that are selected; most: how many
-    may be. may_exceed: a mask of [count, count] of boxes that may suppress each other.
-
-    Of boxes with one score those matter that no better box suppresses. They cannot all be selected
-    if there is no room for them, or if one may suppress another.
+    chosen: the better boxes that are selected; most: how many may be. The order matters only while
+    judging, if there is no room for all boxes that no better one suppresses, or if one of these may
+    suppress another. Raises NotSupported, while judging, for too many of them.
     """
-    for score in {scores[box] for box in order}:
-        better = [box for box in chosen if scores[box] > score]
-        tied = [box for box in order if scores[box] == score and not may_exceed[box, better].any()]
-        if len(tied) < 2 or len(better) >= most:
+    may_exceed = known.exceeds | known.is_unsure
+    left = [box for box in tied if not may_exceed[box, chosen].any()]
+    if not is_judging() or len(left) < 2 or len(chosen) >= most:
+        return [tied]
+    has_room = len(chosen) + len(left) <= most
+    if has_room and not any(may_exceed[pair] for pair in combinations(left, 2)):
+        return [tied]
+    if len(left) > MOST_OF_ONE_SCORE:
+        leave_open("equal scores may be taken in too many orders")
+    return permutations(left)
+
+
+def with_boxes(
+    chosen: Sequence[int], order: Sequence[int], known: Overlaps, most: int
+) -> list[int]:
+    """Return the `chosen` boxes with those of `order` that none of them overlaps too much.
+
+    most: how many boxes may be selected. Raises NotSupported, while judging, where float32 cannot
+    tell, and for overlaps of boxes without an area.
+    """
+    selection = [*chosen]
+    is_sure = known.exceeds & ~known.is_unsure
+    for box in order:
+        if len(selection) == most:
+            break
+        if is_sure[box, selection].any():
             continue
-        has_room = len(better) + len(tied) <= most
-        if not has_room or any(may_exceed[pair] for pair in combinations(tied, 2)):
-            leave_open("it is not said which of equal scores comes first")
+        if known.is_unsure[box, selection].any():
+            leave_open("float32 cannot tell whether boxes overlap too much")
+        if not known.has_area[box, selection].all():
+            leave_open("nothing is said of overlaps of empty boxes")
+        if not known.exceeds[box, selection].any():
+            selection.append(box)
+    return selection
 
 
 # ── all classes ───────────────────────────────────────────────────────────────────────────────
@@ -229,12 +269,25 @@ class Suppression:
     """How the operator is computed; mutants do otherwise.
 
     Attributes:
-        select: Returns the selected boxes of one class, from boxes, scores and limits.
+        select: Returns the selections that one class may have, from boxes, scores and limits.
         change: Returns the output, from its rows and the most boxes of a class.
     """
 
-    select: Callable[[Floats, Floats, Limits], Sequence[int]] = greedy
+    select: Callable[[Floats, Floats, Limits], Sequence[Sequence[int]]] = greedy
     change: Callable[[NDArray[np.int64], int], NDArray[np.int64]] = rows_as_they_are
+
+
+def one_of(selections: Sequence[Sequence[int]], place: str) -> Sequence[int]:
+    """Return one of the selections of a class, by ORDER_OF_EQUAL_SCORES.
+
+    place: tells the class from others, whose orders may differ.
+    """
+    if len(selections) == 1:
+        return selections[0]
+    ruling = ORDER_OF_EQUAL_SCORES
+    readings = ruling.readings[: len(selections)]
+    of_class = replace(ruling, id=f"{ruling.id}-of-class-{place}", readings=readings)
+    return selections[readings.index(of_class.reading())]
 
 
 def number_of(name: str, x: Array | None, default: Any) -> Any:
@@ -271,8 +324,9 @@ def of_classes(
     Raises InvalidNode for boxes and scores that do not fit each other, for numbers of other shapes
     than [] and [1], and for an iou_threshold beyond [0, 1] or NaN. Raises NotSupported for a
     negative number of boxes, and for NaN and infinities in boxes and scores; while judging, also
-    where float32 or equal scores may decide which boxes are selected, for overlaps of boxes without
-    an area, and for a negative width or height.
+    where float32 may decide which boxes are selected, for overlaps of boxes without an area, for a
+    negative width or height, and for too many equal scores. Of few, each order is a reading of
+    ORDER_OF_EQUAL_SCORES.
     """
     boxes = bare(boxes)
     scores = bare(scores)
@@ -291,7 +345,7 @@ def of_classes(
         (batch, kind, box)
         for batch, of_batch in enumerate(scores)
         for kind, of_class in enumerate(of_batch)
-        for box in suppression.select(boxes[batch], of_class, limits)
+        for box in one_of(suppression.select(boxes[batch], of_class, limits), f"{batch}-{kind}")
     ]
     return suppression.change(np.array(rows, np.int64).reshape(-1, 3), limits.boxes)
 
@@ -359,24 +413,24 @@ OP.mutant_table(
 # ── mutants: selections ───────────────────────────────────────────────────────────────────────
 
 
-def without_least(boxes: Floats, scores: Floats, limits: Limits) -> list[int]:
+def without_least(boxes: Floats, scores: Floats, limits: Limits) -> list[list[int]]:
     """Mutant: boxes of the score threshold itself are removed, unless it is 0.
 
-    Raises NotSupported for NaN and infinities; while judging, also where float32 or equal scores
-    may decide which boxes are selected, on overlaps of boxes without an area, and for boxes of a
-    negative size.
+    Raises NotSupported for NaN and infinities; while judging, also where float32 may decide which
+    boxes are selected, on overlaps of boxes without an area, for boxes of a negative size, and for
+    too many equal scores.
     """
     if limits.score:
         limits = limits._replace(score=np.nextafter(limits.score, np.inf))
     return greedy(boxes, scores, limits)
 
 
-def by_all_better(boxes: Floats, scores: Floats, limits: Limits) -> list[int]:
+def by_all_better(boxes: Floats, scores: Floats, limits: Limits) -> list[list[int]]:
     """Mutant: boxes that are suppressed themselves suppress others too.
 
     Raises NotSupported, while judging, for centers with a negative width or height.
     """
-    order = by_score(scores, None)
+    order = [*chain.from_iterable(by_score(scores, None))]
     exceeds = overlaps(boxes, limits.has_centers, limits.overlap).exceeds
     least = -np.inf if limits.score is None else limits.score
     selected = [
@@ -384,7 +438,7 @@ def by_all_better(boxes: Floats, scores: Floats, limits: Limits) -> list[int]:
         for n, box in enumerate(order)
         if scores[box] >= least and not exceeds[box, order[:n]].any()
     ]
-    return selected[: limits.boxes]
+    return [selected[: limits.boxes]]
 
 
 OP.mutant_table(

@@ -9,8 +9,11 @@ The parts of the file: what normalizations share; each operator, with its mutant
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from math import inf, prod, sqrt
+from math import inf, nan, prod, sqrt
 from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from opcheck import dtypes, numbers as xp
 from opcheck.engine.axes import distinct, from_either_end, stretches
@@ -20,10 +23,12 @@ from opcheck.engine.operators import (
     check_one_of,
     check_shape,
     formulas_of_versions,
-    leave_open,
     operator,
     raise_unspecified,
 )
+from opcheck.engine.readings import Ruling
+from opcheck.engine.rulings import NEGATIVE_AXIS_BUT_THE_LAST
+from opcheck.engine.undefined import undefined_where
 from opcheck.errors import reject
 from opcheck.grouping import not_none
 from opcheck.numbers import Operand, Tensor
@@ -266,6 +271,12 @@ INSTANCE.mutant_table(
 
 # ── MeanVarianceNormalization ─────────────────────────────────────────────────────────────────
 
+EQUAL_ELEMENTS = Ruling(
+    "equal-elements",
+    "Of elements that are all equal the text makes 0/0, and the function body 0.",
+    ("text", "body"),
+    by_element=True,
+)
 #: The function body adds it to the standard deviation; the text does not mention it.
 EPSILON_OF_THE_BODY = 1e-9
 
@@ -277,31 +288,56 @@ def mean_variance_normalization(
     """Return (X-EX)/sqrt(E(X-EX)^2) in the shape of X, where E is the mean along `axes`.
 
     axes: negative ones count from the end. inv_std_dev: makes 1 over the root; epsilon is what it
-    adds.
+    adds. If all elements along the axes are equal, as one alone is, they become NaN or 0:
+    EQUAL_ELEMENTS. Where their mean may be rounded, they may become anything.
 
     Raises InvalidNode for an axis that X does not have; NotSupported for an empty list of axes and
-    for an axis that is named twice. Raises NotSupported, while judging, if somewhere all elements
-    along the axes are equal, as one alone is: the text makes 0/0 of them, and the function body 0.
+    for an axis that is named twice. Raises NotSupported for equal elements with a rounded mean in a
+    judged graph, and where they are all that is judged.
     """
     along = distinct(axes, X.ndim)
     if not axes:
         raise_unspecified("an empty list of axes")
-    if holds_equal_elements(X, along):
-        leave_open("of equal elements the text makes 0/0, and the function body 0")
-    return (X - xp.mean(X, axis=along, keepdims=True)) * inv_std_dev(X, along, epsilon)
+    y = (X - xp.mean(X, axis=along, keepdims=True)) * inv_std_dev(X, along, epsilon)
+    are_equal = hold_equal_elements(X, along)
+    if not are_equal.any():
+        return y
+    zeros = xp.zeros_like(X)
+    no_number = zeros + nan
+    of_equal = no_number if EQUAL_ELEMENTS.reading() == "text" else zeros
+    y = xp.where(are_equal, of_equal, y)
+    is_rounded = are_equal & ~have_exact_mean(X, along)
+    marked: Tensor = undefined_where(y, is_rounded, "what roundings leave of equal elements")
+    return marked
 
 
-def holds_equal_elements(X: Tensor, axes: Axes) -> bool:
-    """Return True if somewhere all elements along the axes are equal; NaN equals nothing.
+def hold_equal_elements(X: Tensor, axes: Axes) -> NDArray[np.bool_]:
+    """Return a mask of where all elements along the axes, which are kept, are equal finite numbers.
 
-    One element is equal to itself; an empty X holds none.
+    One element is equal to itself.
     """
-    values = xp.values_of(X)
+    values = np.asarray(xp.values_of(X))
     if not values.size:
-        return False
+        return np.zeros([1] * values.ndim, np.bool_)
     largest = values.max(axis=axes, keepdims=True)
     smallest = values.min(axis=axes, keepdims=True)
-    return bool((largest == smallest).any())
+    return np.asarray((largest == smallest) & np.isfinite(largest.astype(np.float64)), np.bool_)
+
+
+def have_exact_mean(X: Tensor, axes: Axes) -> NDArray[np.bool_]:
+    """Return a mask of where equal elements along the axes, which are kept, have an exact mean.
+
+    So it is if the type of X holds all multiples of the element up to the sum, and the sum is
+    divided by a power of 2, in whatever order elements are added.
+    """
+    count = prod(X.shape[axis] for axis in axes)
+    dtype = not_none(dtypes.of(np.empty(0, X.dtype)))
+    values = np.asarray(xp.values_of(X)).max(axis=axes, keepdims=True).astype(np.float64)
+    fraction, _ = np.frexp(values)
+    digits = np.ldexp(fraction, dtype.precision - count.bit_length())
+    is_held = (digits == np.rint(digits)) & (np.abs(values) <= dtypes.limits(dtype)[1] / count)
+    is_power_of_two = count & (count - 1) == 0
+    return np.asarray(is_held & is_power_of_two | (count == 1), np.bool_)
 
 
 def two_pass_as_in_the_body(x: Tensor, axes: Axes, epsilon: float) -> Tensor:
@@ -408,13 +444,12 @@ def lp_normalization(input: Tensor, *, axis: int, p: int) -> Tensor:
     be zero". An infinity gives NaN, and 0 for finite elements beside it; NaN gives NaN for all of
     them.
 
-    Raises InvalidNode for another p than 1 and 2, and for an axis that is out of range. Raises
-    NotSupported, while judging, for an axis below -1, which otherwise counts from the end: the text
-    mentions no negative axis but -1.
+    Raises InvalidNode for another p than 1 and 2, and for an axis that is out of range. One below
+    -1 counts from the end, or raises it: NEGATIVE_AXIS_BUT_THE_LAST.
     """
     check_one_of("p", p, 1, 2)
-    if axis < -1:
-        leave_open("nothing is said of axes below -1")
+    is_refused = axis < -1 and NEGATIVE_AXIS_BUT_THE_LAST.reading() == "refused"
+    reject(is_refused, f"axis {axis}; allowed: -1, and axes from the front")
     axis = from_either_end(axis, input.ndim)
     norm = lp_norm(input, axis, p)
     is_zero = xp.equal(norm, 0)

@@ -5,8 +5,9 @@ from functools import partial
 import numpy as np
 
 from opcheck import dtypes, numbers as xp
-from opcheck.engine.operators import operator, raise_unspecified
+from opcheck.engine.operators import operator
 from opcheck.engine.ops.arithmetic import each_version_of_pair
+from opcheck.engine.undefined import undefined_where
 from opcheck.numbers import Array
 
 OP = operator("Pow", led=True)
@@ -22,10 +23,8 @@ def power(x: Array, y: Array) -> Array:
     """Return x^y in the type of `x`; x and y broadcast.
 
     Of floats, a fraction as exponent makes NaN of a negative x; x^0 and 1^y are 1, of NaN too. Of
-    integers x the fraction is cut off, as casts do it, so that 2^-1 is 0. Of those alone it raises
-    NotSupported, where the text does not define the result: for powers that the type of `x` does
-    not hold, 0 to a negative power, a floating y that is NaN or gives more than 2^24 in size, and
-    powers so near to a whole number that rounding may reach it.
+    integers x the fraction is cut off, as casts do it, so that 2^-1 is 0. Of those alone some may
+    be anything, where the text does not define the result: see `integer_power`.
     """
     if x.dtype.kind not in "iu":
         return xp.pow(x, y)
@@ -35,9 +34,10 @@ def power(x: Array, y: Array) -> Array:
 def integer_power(x: Array, y: Array) -> Array:
     """Return x^y of integers x in their type, its fraction cut off; x and y broadcast.
 
-    y: integers or floats. Raises NotSupported where the text does not define the result: powers
-    that the type of `x` does not hold, 0 to a negative power, with a floating y powers beyond 2^24
-    and NaN, and powers so near to a whole number that rounding may reach it.
+    y: integers or floats. Where the text does not define the result it may be anything: powers that
+    the type of `x` does not hold, 0 to a negative power, with a floating y powers beyond 2^24 and
+    NaN, and powers so near to a whole number that rounding may reach it. Raises NotSupported, while
+    judging, if all are such, and in graphs.
     """
     is_whole = y.dtype.kind in "iu"
     exponent = y if is_whole else xp.values_of(y)
@@ -48,22 +48,23 @@ def integer_power(x: Array, y: Array) -> Array:
     low, high = dtypes.limits(dtypes.of(x)) if is_whole else (-LARGEST_SURE, LARGEST_SURE)
     is_held = (exact >= low) & (exact <= high)
     is_sure = is_whole_power | (distance >= SURE_DISTANCE * np.abs(exact))
-    if not (is_held & is_sure).all():
-        raise_unspecified("how powers are rounded")
-    cut_off = np.trunc(exact).astype(x.dtype)
-    if not is_whole:
-        return cut_off
-    # Beyond 64 only the powers of 1, 0 and -1 are held.
-    times = np.clip(y, 0, 64 + y % 2).astype(x.dtype)
-    return np.where(y >= 0, np.power(x, times), cut_off)
+    is_undefined = ~(is_held & is_sure)
+    # Casts of numbers that are not held depend on the processor.
+    powers = np.trunc(np.where(is_undefined, 0, exact)).astype(x.dtype)
+    if is_whole:
+        # Beyond 64 only the powers of 1, 0 and -1 are held.
+        times = np.clip(y, 0, 64 + y % 2).astype(x.dtype)
+        powers = np.where(y >= 0, np.power(x, times), powers)
+    marked: Array = undefined_where(powers, is_undefined, "how powers are rounded")
+    return marked
 
 
 @OP.alternative("with the exponent in the base's type", build=versions)
 def power_in_one_type(x: Array, y: Array) -> Array:
     """Return x^y in the type of `x`; x and y broadcast.
 
-    If x is a float, y of another type is rounded to x's first; that raises nothing. Of integers x
-    it is `power` itself, which may raise NotSupported: y rounded would turn 9^0.5 into 9^0.
+    If x is a float, y of another type is rounded to x's first. Of integers x it is `power` itself:
+    y rounded would turn 9^0.5 into 9^0.
     """
     if x.dtype.kind in "iu" or x.dtype == y.dtype:
         return power(x, y)
@@ -75,8 +76,9 @@ def power_in_one_type(x: Array, y: Array) -> Array:
 def power_by_products(x: Array, y: Array) -> Array:
     """Return x^y in the type of `x`, with the errors of |y| factors where y is a whole number.
 
-    The values are those of `power`, which may raise NotSupported of integers x; each product adds a
-    rounding to the error.
+    The values are those of `power`; of floats each product adds a rounding to the error.
     """
+    if x.dtype.kind in "iu":
+        return power(x, y)
     times = xp.values_of(y)
     return xp.inexact(power(x, y), np.where(times % 1 == 0, np.abs(times), 0))

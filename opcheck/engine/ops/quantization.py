@@ -35,6 +35,7 @@ from opcheck.engine.operators import (
 )
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import ONE_ELEMENT_AS_A_SCALAR, flag
+from opcheck.engine.undefined import undefined_where
 from opcheck.errors import InvalidNode, decline, reject
 from opcheck.numbers import Array
 from opcheck.numbers.bounded.array import Bounded
@@ -61,6 +62,12 @@ INTEGERS_OUT_OF_RANGE = Ruling(
     "Versions of Cast before 13 do not define what integers out of range become.",
     ("wraps", "saturates"),
     by_element=True,
+)
+DIGITS_OF_TEXTS = Ruling(
+    "digits-of-texts",
+    "The text asks for a plain representation of floats, and does not state how many digits it "
+    "has, nor whether a whole number has a point.",
+    ("fewest_digits", "with_a_point", "with_six_places"),
 )
 FRACTIONS_TO_FEW_BITS = Ruling(
     "fractions-to-few-bits",
@@ -171,9 +178,9 @@ def cast_to(x: Array, dtype: DType) -> Array:
     fractions are cut off; what does not fit is, undefined by the text, the nearest end (of 4 and 2
     bits the lowest bits), NaN 0. Integers wrap around. To booleans all but 0 is true, NaN too.
 
-    Raises NotSupported for complex and unknown types; from booleans to texts; from texts to
-    booleans, without a number, and to integers with a fraction or out of range; while judging, from
-    floats to texts.
+    Floats become texts by DIGITS_OF_TEXTS. Raises NotSupported for complex and unknown types; from
+    booleans to texts; from texts to booleans, without a number, and to integers with a fraction or
+    out of range.
     """
     own = dtypes.of(x)
     check_castable(own)
@@ -307,6 +314,8 @@ def by_the_table(x: Array, target: Target) -> Array:
 #: "plain (e.g., "3.14" and "1000") and scientific numeric representations (e.g., "1e-5" and "1E8")"
 FLOAT_TEXT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,15})?", re.ASCII | re.IGNORECASE)
 INTEGER_TEXT = re.compile("[+-]?[0-9]+")
+#: The digits of a float's text that every representation has: printf writes no more by default.
+FEW_DIGITS = 6
 #: What is matched "in a case-insensitive way"; "-INF" is not.
 SPECIAL_TEXTS = {"+inf": np.inf, "inf": np.inf, "nan": np.nan}
 
@@ -376,14 +385,36 @@ def integer_of_text(text: str, dtype: DType) -> int:
 def texts_of_numbers(x: Array) -> Array:
     """Return numbers as texts, floats in a "plain floating-point representation".
 
-    Raises NotSupported for booleans; while judging, also for floats, of which the text does not say
-    how many digits they have.
+    That has the digits that are needed, a point in any case, or six places: DIGITS_OF_TEXTS. Raises
+    NotSupported for booleans.
     """
     decline(x.dtype == np.bool_, "the text does not say what texts booleans become")
-    if x.dtype.kind in "iu":
+    if x.dtype.kind in "iu" or not x.size:
         return each_element(str, x, object)
-    leave_open("the text does not say how many digits a float's text has")
-    return each_element(plain_text, x, object)
+    written = {
+        "fewest_digits": plain_text,
+        "with_a_point": text_with_a_point,
+        "with_six_places": text_with_six_places,
+    }
+    return each_element(written[DIGITS_OF_TEXTS.reading()], x, object)
+
+
+def have_certain_digits(x: Array) -> Mask:
+    """Return a mask of floats that have the same digits however many of them are written.
+
+    So have numbers of at most FEW_DIGITS digits, of which as many follow the point. Infinity, NaN
+    and -0 have no such text.
+    """
+    return each_element(has_certain_digits, x.astype(np.float64), np.bool_)
+
+
+def has_certain_digits(value: float) -> bool:
+    """Return True if a float has at most FEW_DIGITS digits, of which as many follow the point."""
+    if not np.isfinite(value) or (value == 0 and np.signbit(value)):
+        return False
+    number = Decimal(value).normalize()
+    exponent = int(number.as_tuple().exponent)
+    return len(number.as_tuple().digits) <= FEW_DIGITS and exponent >= -FEW_DIGITS
 
 
 def plain_text(value: Any) -> str:
@@ -396,6 +427,17 @@ def plain_text(value: Any) -> str:
     if np.isinf(value):
         return "INF" if value > 0 else "-INF"
     return np.format_float_positional(value, trim="-")
+
+
+def text_with_a_point(value: Any) -> str:
+    """Return a float as `plain_text` does, and a whole number with ".0" after it."""
+    text = plain_text(value)
+    return text if not np.isfinite(value) or "." in text else f"{text}.0"
+
+
+def text_with_six_places(value: Any) -> str:
+    """Return a float with six digits after its point; infinity and NaN as `plain_text` does."""
+    return f"{float(value):.6f}" if np.isfinite(value) else plain_text(value)
 
 
 # ── Cast and CastLike ─────────────────────────────────────────────────────────────────────────
@@ -411,10 +453,12 @@ def cast(input: Array, target: Target) -> Array:
     or saturate (INTEGERS_OUT_OF_RANGE), fractions are cut off or rounded to 4 and 2 bits
     (FRACTIONS_TO_FEW_BITS), and infinities are NaN in fnuz types (INFINITIES_WITHOUT_SIGNED_ZEROS).
 
+    Floats become texts by DIGITS_OF_TEXTS. What the target does not hold and the text has no rule
+    for, and floats of many digits as texts, may become anything.
+
     Raises NotSupported for complex numbers, from booleans to texts, and from texts to booleans and
-    without a number of the type; while judging, also for floats as texts, and for what the target
-    does not hold and the text has no rule for. Raises InvalidNode for an unknown round_mode of
-    float8e8m0.
+    without a number of the type; in a judged graph, or if it is all that there is, also for what
+    may become anything. Raises InvalidNode for an unknown round_mode of float8e8m0.
     """
     dtype = target.dtype
     check_castable(dtype)
@@ -429,13 +473,13 @@ def cast(input: Array, target: Target) -> Array:
     own = dtypes.of(x)
     check_castable(own)
     x = by_the_readings(x, own, target)
-    if not np.all(is_decided(x, target)):
-        leave_open(f"nothing is said of what some of these numbers become as {dtype}")
+    is_undefined = ~np.asarray(is_decided(x, target))
     if dtype.kind != "minifloat" or own == dtype:
-        return xp.astype(cast_to(x, dtype), dtype.numpy)
-    if own == DTYPES["string"]:
-        x = numbers_of_texts(x, dtype)
-    return by_the_table(as_float64(x), target)
+        y = xp.astype(cast_to(x, dtype), dtype.numpy)
+    else:
+        values = numbers_of_texts(x, dtype) if own == DTYPES["string"] else x
+        y = by_the_table(as_float64(values), target)
+    return undefined_where(y, is_undefined, f"what some of these numbers become as {dtype}")
 
 
 def cast_admitted(x: Indices, target: Target) -> Array:
@@ -500,7 +544,8 @@ def within_range(x: Array, own: DType, dtype: DType) -> Array:
 def is_decided(x: Array, target: Target) -> Mask:
     """Return True, or a mask, where the text gives the result of a cast.
 
-    It does so from a type to itself, for texts, to booleans, and from integers to integers. It does
+    It does so from a type to itself, of texts, to booleans, and from integers to integers. To texts
+    it does so for floats of few digits, whose digits all writings share. It does
     not before version 13 for numbers that a float type does not hold; for floats that an integer
     does not hold, NaN among them; for float8e8m0 for what has a sign, a NaN too, and for 0, but 0
     without `saturate` to nearest is NaN; and out of range of types of less than 8 bits, NaN again
@@ -508,8 +553,10 @@ def is_decided(x: Array, target: Target) -> Mask:
     """
     own = dtypes.of(x)
     dtype = target.dtype
-    if own is None or own == dtype or "string" in (own.kind, dtype.kind):
+    if own is None or own == dtype or own.kind == "string":
         return True
+    if dtype.kind == "string":
+        return own.kind not in ("float", "minifloat") or have_certain_digits(x)
     if dtype.kind == "bool" or (target.is_integer and own.kind in ("int", "bool")):
         return True
     low, high = limits(dtype)
@@ -569,8 +616,9 @@ def cast_versions(
     says.
 
     Raises NotSupported for complex numbers, from booleans to texts, and from texts that represent
-    no number of the type; while judging, also for floats as texts, and for what a type cannot hold
-    where the text has no rule. Raises InvalidNode for an unknown round_mode of float8e8m0, and for
+    no number of the type; in a judged graph, or if it is all that there is, also for floats of many
+    digits as texts, and for what a type cannot hold where the text has no rule: elsewhere such
+    elements may be anything. Raises InvalidNode for an unknown round_mode of float8e8m0, and for
     a `saturate` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it.
     """
     dtype = dtypes.named(to)
@@ -593,8 +641,9 @@ def cast_like_versions(
     target_type: only its type counts. function: casts, as `cast` does. text: what the version says.
 
     Raises NotSupported for complex numbers, from booleans to texts, and from texts that represent
-    no number of the type; while judging, also for floats as texts, and for what a type cannot hold
-    where the text has no rule. Raises InvalidNode for an unknown round_mode of float8e8m0, and for
+    no number of the type; in a judged graph, or if it is all that there is, also for floats of many
+    digits as texts, and for what a type cannot hold where the text has no rule: elsewhere such
+    elements may be anything. Raises InvalidNode for an unknown round_mode of float8e8m0, and for
     a `saturate` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it.
     """
     dtype = dtype_of(target_type)
@@ -614,11 +663,10 @@ CAST_LIKE.formula(build=cast_like_versions)(cast)
 def nan_by_bits(added: int, input: Array, target: Target) -> Array:
     """Mutant of casts to bfloat16, the upper half of float32: NaN's bits are those of a number.
 
-    Of float32, raises NotSupported, while judging, for floats as texts, and for what the target
-    does not hold and the text has no rule for; InvalidNode for an unknown round_mode of float8e8m0.
+    Of float32, raises NotSupported and InvalidNode as `cast` does.
     """
     y = cast(input, target)
-    if y.dtype.name != "bfloat16":
+    if target.dtype.name != "bfloat16":
         return y
     upper = (bare(input).view(np.uint32) + np.uint32(added) >> 16).astype(np.uint16)
     return np.where(np.isnan(y), upper.view(y.dtype), y)

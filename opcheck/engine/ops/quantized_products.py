@@ -229,8 +229,7 @@ class Sums:
 def of_matrices(a: Array, b: Array, multiply: Callable[[Array, Array], Array] = xp.matmul) -> Array:
     """Return MatMul's product of matrices, vectors, or stacks that broadcast.
 
-    Raises InvalidNode for scalars, and for shapes that do not fit; NotSupported, while judging, for
-    products that a type of integers does not hold.
+    Raises InvalidNode for scalars, and for shapes that do not fit.
     """
     product: Array = matrix_product(multiply, a, b)
     return product

@@ -14,10 +14,11 @@ import numpy as np
 
 from opcheck import dtypes, numbers as xp, opset
 from opcheck.engine.axes import from_either_end, listed
-from opcheck.engine.integers import check_in_type
+from opcheck.engine.integers import check_in_type, marked_in_type
 from opcheck.engine.operators import Formula, leave_open, operator, raise_unspecified
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import NEGATIVE_AXIS, flag
+from opcheck.engine.undefined import undefined_where
 from opcheck.errors import reject
 from opcheck.grouping import not_none
 from opcheck.numbers import Array
@@ -55,57 +56,60 @@ RANGE_OF_THE_SUM = Ruling(
 # ── reductions ────────────────────────────────────────────────────────────────────────────────
 
 
-def checked_in_type(reduction: Reduction) -> Reduction:
-    """Return a sum or product of elements that raises what `check_in_type` does.
+def marked_outside(reduction: Reduction) -> Reduction:
+    """Return a sum or product of elements whose integers outside of their type are open.
 
-    reduction: takes float64 and Python's integers, as arrays of objects, too.
+    They may be anything: see `marked_in_type`. reduction: takes float64 and Python's integers, as
+    arrays of objects, too.
     """
 
     @wraps(reduction)
-    def checked(x: Array, *, axis: Axes, keepdims: bool) -> Array:
+    def marked(x: Array, *, axis: Axes, keepdims: bool) -> Array:
         along_axes = partial(reduction, axis=axis, keepdims=keepdims)
-        check_in_type(along_axes, x)
-        return along_axes(x)
+        y: Array = marked_in_type(along_axes(x), along_axes, x)
+        return y
 
-    return checked
+    return marked
 
 
-@checked_in_type
+def checked_in_type(reduction: Reduction, x: Array, *, axis: Axes, keepdims: bool) -> Array:
+    """Return what a reduction makes of `x`; of integers that their type does not hold nothing.
+
+    Raises NotSupported for these, while judging: something else is computed of the result.
+    """
+    along_axes = partial(reduction, axis=axis, keepdims=keepdims)
+    check_in_type(along_axes, x)
+    return along_axes(x)
+
+
 def l1_norm(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the sum of |x| along `axis`: 0 of no values, NaN where one is.
 
-    Plain integers are added up in 64 bits. Raises NotSupported, while judging, for a sum that a
-    type of integers does not hold.
+    Plain integers are added up in 64 bits.
     """
     return xp.sum(xp.abs(x), axis=axis, keepdims=keepdims)
 
 
-@checked_in_type
 def sum_of_squares(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the sum of x * x along `axis`: 0 of no values, NaN where one is.
 
-    Plain integers are added up in 64 bits. Raises NotSupported, while judging, for a sum that a
-    type of integers does not hold.
+    Plain integers are added up in 64 bits.
     """
     return xp.sum(x * x, axis=axis, keepdims=keepdims)
 
 
-@checked_in_type
 def sum_of_elements(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the sum of x along `axis`: 0 of no values, NaN where one is.
 
-    Plain integers are added up in 64 bits. Raises NotSupported, while judging, for a sum that a
-    type of integers does not hold.
+    Plain integers are added up in 64 bits.
     """
     return xp.sum(x, axis=axis, keepdims=keepdims)
 
 
-@checked_in_type
 def product_of_elements(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the product of x along `axis`: 1 of no values, NaN where one is.
 
-    Plain integers are multiplied in 64 bits. Raises NotSupported, while judging, for a product that
-    a type of integers does not hold.
+    Plain integers are multiplied in 64 bits.
     """
     return xp.prod(x, axis=axis, keepdims=keepdims)
 
@@ -114,10 +118,10 @@ def l2_norm(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the square root of the sum of x * x along `axis`, in the type of `x`; 0 of no values.
 
     Where a float's root is finite and its squares are not, it is the root or infinity:
-    RANGE_OF_THE_SUM. NaN gives NaN. Raises NotSupported for integers unless every root is a whole
-    number, and, while judging, where a sum of squares leaves their type.
+    RANGE_OF_THE_SUM. NaN gives NaN. Of integers `as_integers` is right where roots are no
+    whole numbers. Raises NotSupported, while judging, where a sum of squares leaves their type.
     """
-    y = xp.sqrt(sum_of_squares(x, axis=axis, keepdims=keepdims))
+    y = xp.sqrt(checked_in_type(sum_of_squares, x, axis=axis, keepdims=keepdims))
     return l2_norm_as_read(x, y)
 
 
@@ -126,10 +130,10 @@ def l2_norm_by_power(x: Array, *, axis: Axes, keepdims: bool) -> Array:
 
     The power need not be rounded rightly, as a root is; integers take the root. NaN gives NaN.
     Where a float's root is finite and its squares are not, it is the root or infinity:
-    RANGE_OF_THE_SUM. Raises NotSupported for integers unless every root is a whole number, and,
-    while judging, where a sum of squares leaves their type.
+    RANGE_OF_THE_SUM. Roots of integers that are no whole numbers follow `as_integers`. Raises
+    NotSupported, while judging, where a sum of squares leaves their type.
     """
-    total = sum_of_squares(x, axis=axis, keepdims=keepdims)
+    total = checked_in_type(sum_of_squares, x, axis=axis, keepdims=keepdims)
     y = xp.sqrt(total) if is_integer(x) else xp.pow(total, 0.5)
     return l2_norm_as_read(x, y)
 
@@ -138,8 +142,7 @@ def l2_norm_as_read(x: Array, y: Array) -> Array:
     """Return `y`, a norm of `x` in floats, in the type of `x`.
 
     A float stays, or by the other reading of RANGE_OF_THE_SUM becomes infinite where it is finite
-    and its square is not. Raises NotSupported for integers `x` unless every `y` is a whole number,
-    which NaN is not.
+    and its square is not. Of integers `x` follows `as_integers` where y is no whole number.
     """
     if is_integer(x):
         return as_integers(x, y, y % 1 == 0)
@@ -150,9 +153,10 @@ def log_sum(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the natural logarithm of the sum along `axis`, in the type of `x`.
 
     It is −inf of no values and of a sum of 0, and NaN of a
-    sum below 0. Raises NotSupported for integers unless every logarithm is 0.
+    sum below 0. Of integers those other than 0 follow `as_integers`. Raises NotSupported,
+    while judging, where a sum of integers leaves their type.
     """
-    y = xp.log(sum_of_elements(x, axis=axis, keepdims=keepdims))
+    y = xp.log(checked_in_type(sum_of_elements, x, axis=axis, keepdims=keepdims))
     return as_integers(x, y, y == 0) if is_integer(x) else y
 
 
@@ -161,7 +165,7 @@ def log_sum_exp(x: Array, *, axis: Axes, keepdims: bool) -> Array:
 
     It is −inf of no values, and NaN where one is. Where the sum leaves the range of a float and its
     logarithm does not, plain numbers give ±∞, and numbers of a wider range the logarithm, or ±∞:
-    RANGE_OF_THE_SUM. Raises NotSupported for integers unless every logarithm, as computed, is 0.
+    RANGE_OF_THE_SUM. Of integers those other than 0, as computed, follow `as_integers`.
     """
     y = xp.log(xp.sum(xp.exp(x), axis=axis, keepdims=keepdims))
     return log_sum_exp_as_read(x, y)
@@ -172,7 +176,7 @@ def log_sum_exp_of_shifted(x: Array, *, axis: Axes, keepdims: bool) -> Array:
 
     Where the maximum is infinite or NaN nothing is subtracted. Where the sum of e^x leaves the
     range of a float and its logarithm does not, it is the logarithm, or ±∞: RANGE_OF_THE_SUM.
-    Raises NotSupported for integers unless every logarithm is 0.
+    Of integers those other than 0 follow `as_integers`.
     """
     if has_no_values(x, axis):
         return log_sum_exp(x, axis=axis, keepdims=keepdims)
@@ -187,7 +191,7 @@ def log_sum_exp_as_read(x: Array, y: Array) -> Array:
     """Return `y`, the logarithm of a sum of e^x in floats, in the type of `x`.
 
     A float stays, or by the other reading of RANGE_OF_THE_SUM becomes ±∞ where it is finite and the
-    sum is infinite or 0 in its type. Raises NotSupported for integers `x` unless every `y` is 0.
+    sum is infinite or 0 in its type. Of integers `x` those other than 0 follow `as_integers`.
     """
     if is_integer(x):
         return as_integers(x, y, y == 0)
@@ -197,21 +201,23 @@ def log_sum_exp_as_read(x: Array, y: Array) -> Array:
 def mean(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the mean along `axis`; of no floats NaN. Means of integers have 64 bits.
 
-    Raises NotSupported for integers if a mean is not a whole number, if one is of no values, or if
-    the size of a sum is at least the type's largest number: the text does not state how such means
-    are rounded, nor what a sum out of range makes.
+    Of integers a mean may be anything that is not a whole number, or if the size of its sum is at
+    least the type's largest number: the text does not state how such means are rounded, nor what a
+    sum out of range makes. Raises NotSupported for integers of no values, and, while judging, if
+    all may be anything, and in graphs.
     """
     if not is_integer(x):
         return xp.mean(x, axis=axis, keepdims=keepdims)
     total = np.sum(x, axis=axis, keepdims=keepdims)
     size = np.abs(np.sum(x, axis=axis, keepdims=keepdims, dtype=np.float64))
     count = x.size // max(1, total.size)
-    is_of_nothing = total.size > 0 and count == 0
+    if total.size > 0 and count == 0:
+        raise_unspecified("means of no integers")
     divisor = max(1, count)
-    is_out_of_range = (size >= np.iinfo(x.dtype).max).any()
-    if is_of_nothing or (total % divisor).any() or is_out_of_range:
-        raise_unspecified("means that are no integers, or of sums out of range")
-    return total // divisor
+    is_undefined = (total % divisor != 0) | (size >= np.iinfo(x.dtype).max)
+    subject = "means that are no integers, or of sums out of range"
+    marked: Array = undefined_where(total // divisor, is_undefined, subject)
+    return marked
 
 
 def largest_element(x: Array, *, axis: Axes, keepdims: bool) -> Array:
@@ -284,12 +290,12 @@ def one_element_along(x: Array, axis: Axes, value: float) -> Array:
 def as_integers(x: Array, y: Array, is_exact: Any) -> Array:
     """Return floats `y` in the integer type of `x`.
 
-    `is_exact` is a mask, or a boolean for all, of the elements that are what the type needs. Raises
-    NotSupported unless all are: the text does not state how others are rounded.
+    `is_exact` is a mask, or a boolean for all, of the elements that are what the type needs. The
+    text does not state how others are rounded: they may be anything. Raises NotSupported, while
+    judging, if all are such, and in graphs.
     """
-    if not np.all(is_exact):
-        raise_unspecified("how reals become integers")
-    return y.astype(x.dtype)
+    marked: Array = undefined_where(y.astype(x.dtype), ~np.asarray(is_exact), "rounded reals")
+    return marked
 
 
 def as_range_is_read(x: Array, y: Array, low: float, high: float) -> Array:
@@ -447,16 +453,16 @@ def each_version(name: str, reduction: Reduction) -> Mapping[int, Formula]:
 
 #: The formula of the text first, then others that are as right.
 REDUCTIONS: Mapping[str, tuple[Reduction, ...]] = {
-    "ReduceL1": (l1_norm,),
+    "ReduceL1": (marked_outside(l1_norm),),
     "ReduceL2": (l2_norm, l2_norm_by_power),
     "ReduceLogSum": (log_sum,),
     "ReduceLogSumExp": (log_sum_exp, log_sum_exp_of_shifted),
     "ReduceMax": (largest_element,),
     "ReduceMean": (mean,),
     "ReduceMin": (smallest_element,),
-    "ReduceProd": (product_of_elements,),
-    "ReduceSum": (sum_of_elements,),
-    "ReduceSumSquare": (sum_of_squares,),
+    "ReduceProd": (marked_outside(product_of_elements),),
+    "ReduceSum": (marked_outside(sum_of_elements),),
+    "ReduceSumSquare": (marked_outside(sum_of_squares),),
 }
 #: Types in which logarithms are seldom whole numbers.
 WITHOUT_LOGARITHMS = ("int32", "int64", "uint32", "uint64")
@@ -497,6 +503,31 @@ AXES_MUTANTS = {
 }
 
 
+def log_sum_exp_of_shifted_by(
+    infinities: Sequence[float], x: Array, *, axis: Axes, keepdims: bool
+) -> Array:
+    """Mutant: the largest number is subtracted also where it is one of these infinities."""
+    top = xp.max(x, axis=axis, keepdims=True)
+    is_subtracted = xp.isfinite(top)
+    for infinity in infinities:
+        is_subtracted = is_subtracted | (top == infinity)
+    shift = xp.where(is_subtracted, top, xp.zeros_like(top))
+    logarithm = xp.log(xp.sum(xp.exp(x - shift), axis=axis, keepdims=keepdims))
+    return log_sum_exp_as_read(x, logarithm + xp.reshape(top, logarithm.shape))
+
+
+SHIFT_MUTANTS = {
+    "shift_by_minus_infinity": (
+        "the largest number was subtracted also where it is -inf, which gives NaN",
+        partial(log_sum_exp_of_shifted_by, (-inf,)),
+    ),
+    "shift_by_infinities": (
+        "the largest number was subtracted also where it is infinite, which gives NaN",
+        partial(log_sum_exp_of_shifted_by, (-inf, inf)),
+    ),
+}
+
+
 def declare(name: str, reductions: tuple[Reduction, ...]) -> None:
     """Declare an operator with its formulas and mutants, in the engine's table of operators.
 
@@ -511,6 +542,8 @@ def declare(name: str, reductions: tuple[Reduction, ...]) -> None:
     )
     op.formula_and_alternatives(partial(each_version, name), *reductions)
     op.mutant_table(AXES_MUTANTS, build=partial(along_other_axes, name, reductions[0]))
+    if name == "ReduceLogSumExp":
+        op.mutant_table(SHIFT_MUTANTS, build=partial(each_version, name), is_asked=False)
 
 
 for _name, _reductions in REDUCTIONS.items():

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from math import ceil, floor, prod
+from math import ceil, floor, nan, prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -50,6 +50,8 @@ from opcheck.numbers import Array
 
 NAMES = """Resize Upsample"""
 
+#: A mask of elements.
+Mask: TypeAlias = NDArray[np.bool_]
 #: Where the part of an axis that counts begins and ends.
 Part: TypeAlias = tuple[Fraction, Fraction]
 
@@ -57,6 +59,8 @@ Part: TypeAlias = tuple[Fraction, Fraction]
 _ROUNDINGS = 6
 #: How far such a term may be off, relatively.
 _OFF = _ROUNDINGS * 2.0**-24
+#: Weights below this may be rounded to 0.
+_NEAR_0 = 2.0**-10
 #: The smallest number above 0 that a scale may be.
 _LEAST_SCALE = 2.0**-149
 
@@ -82,6 +86,20 @@ CUT_OFF_WIDTH = Ruling(
     "The text does not state whether output_width is a whole number or a fraction where scale is "
     "that of the lengths.",
     ("fraction", "whole_number"),
+)
+EDGE_OF_A_PART = Ruling(
+    "edge-of-a-part",
+    "The text does not state in which precision a coordinate is computed that lies at an end of "
+    "the input, or is outside.",
+    ("exact", "the_other"),
+    by_element=True,
+)
+WEIGHT_0_OF_NO_NUMBER = Ruling(
+    "weight-0-of-no-number",
+    "By the text an average is a sum of products, of which that of 0 and infinity is NaN. It does "
+    "not state which elements have the weight 0, and which have none.",
+    ("left_out", "nan"),
+    by_element=True,
 )
 EMPTY_SCALES = Ruling(
     "empty-scales",
@@ -529,27 +547,19 @@ class Filter:
         return weights
 
 
-def check_averages(X: Array) -> None:
-    """Raise NotSupported for a tensor whose averages are not defined.
-
-    That is one of other than real floating numbers; for a judge, also one with NaN or infinity. A
-    weight of 0 may be left out, or make NaN of infinity; and which weight is 0 may depend on how a
-    coordinate is rounded.
-    """
-    if not is_real(X):
-        raise_unspecified("averages of what are no real numbers")
-    if not np.isfinite(xp.values_of(X)).all():
-        leave_open("nothing is said of products of 0 and infinity")
-
-
 def averages(X: Array, number: int, coordinates: Coordinates, filter: Filter, terms: int) -> Array:
     """Return weighted averages of the elements around each coordinate along axis `number`.
 
     The result has the shape of X, but length_resized along that axis; of a plain X it is float64.
     Elements beyond an edge are those at it, unless the filter excludes them. `terms` is how many
     elements averages along all axes together add up. Coordinates are inexact as float32 makes them,
-    for float64 tensors too.
+    for float64 tensors too. Beside infinities and NaN averages may be NaN: WEIGHT_0_OF_NO_NUMBER.
+
+    Raises NotSupported for other than real floating numbers; for a judge, also where rounding
+    decides if the weight of an infinity or NaN is 0.
     """
+    if not is_real(X):
+        raise_unspecified("averages of what are no real numbers")
     length = coordinates.axis.length_original
     around = np.arange(-filter.reach, filter.reach + 2)
     index = np.floor(coordinates.x_original).astype(np.int64)[:, None] + around
@@ -567,7 +577,29 @@ def averages(X: Array, number: int, coordinates: Coordinates, filter: Filter, te
     elements = xp.take(X, np.clip(index, 0, length - 1).reshape(-1), axis=number)
     elements = xp.reshape(elements, (*X.shape[:number], *index.shape, *X.shape[number + 1 :]))
     weights = xp.reshape(weights, (*index.shape, *[1] * (X.ndim - number - 1)))
-    return xp.sums(elements * weights, partial(np.sum, axis=number + 1), terms)
+    are_lost = ~np.isfinite(xp.values_of(elements))
+    if are_lost.any():
+        is_sure = coordinates.are_exact and filter.stretch == 1
+        elements = without_weights_of_0(elements, weights, are_lost, is_sure)
+    Y = xp.sums(elements * weights, partial(np.sum, axis=number + 1), terms)
+    if are_lost.any() and WEIGHT_0_OF_NO_NUMBER.reading() == "nan":
+        is_beside = ~np.isfinite(xp.values_of(X)).all(axis=number, keepdims=True)
+        Y = xp.where(is_beside, xp.zeros_like(Y) + nan, Y)
+    return Y
+
+
+def without_weights_of_0(elements: Array, weights: Array, are_lost: Mask, is_sure: bool) -> Array:
+    """Return elements with 0 in place of an infinity or NaN that has the weight 0.
+
+    are_lost: a mask of infinities and NaN; is_sure: weights of 0 are so however they are rounded.
+    The weights broadcast to the elements. Raises NotSupported, while judging, where rounding
+    decides if a weight is 0, and which sign it has.
+    """
+    size = np.broadcast_to(np.abs(xp.values_of(weights)), are_lost.shape)
+    if not is_sure and np.any(are_lost & (size < _NEAR_0)):
+        leave_open("float32 cannot tell which weights of infinities and NaN are 0")
+    is_left_out = are_lost & (size == 0)
+    return xp.where(is_left_out, xp.zeros_like(elements), elements)
 
 
 # ── Resize ────────────────────────────────────────────────────────────────────────────────────
@@ -685,36 +717,38 @@ def resized_along(
     numbers NEARER_NEIGHBOR says which. Of align_corners the only element of an output lies at the
     first, the middle or the last place: CORNERS_OF_ONE_ELEMENT.
 
-    Where it averages, raises NotSupported unless X has real floating numbers; for a judge, also if
-    one is NaN or infinite.
+    Where it averages, raises NotSupported unless X has real floating numbers; for a judge, also
+    where rounding decides if the weight of an infinity or NaN is 0.
     """
     coordinates = interpolation.coordinates(axis)
     if coordinates.copy_the_input:
         return X
     if interpolation.mode == "nearest":
         return nearest_elements(X, number, interpolation.neighbors(axis))
-    check_averages(X)
     return averages(X, number, coordinates, interpolation.filter(axis), terms)
 
 
 def is_extrapolated(axis: Axis) -> NDArray[np.bool_]:
     """Return a mask of coordinates that are "outside the range [0, length_original - 1]".
 
-    They are those of tf_crop_and_resize. Raises NotSupported for a judge if one is so near to an
-    end that float32 cannot tell.
+    They are those of tf_crop_and_resize. One that is so near to an end that float32 cannot tell may
+    be inside or outside: EDGE_OF_A_PART.
     """
     coordinates = coordinates_along(axis, "tf_crop_and_resize")
+    is_outside = coordinates.is_outside()
     is_sure = coordinates.is_inside() | coordinates.is_outside(coordinates.error)
-    if not (coordinates.are_exact or is_sure.all()):
-        leave_open("float32 cannot tell what is outside")
-    return coordinates.is_outside()
+    if coordinates.are_exact or is_sure.all():
+        return is_outside
+    if EDGE_OF_A_PART.reading() == "the_other":
+        return np.where(is_sure, is_outside, ~is_outside)
+    return is_outside
 
 
 def extrapolated(Y: Array, axes: Sequence[Axis], extrapolation_value: float) -> Array:
     """Return Y with a value wherever a coordinate is outside of the input along any axis.
 
-    Raises NotSupported if there is such a place and Y has no real floating numbers; for a judge,
-    also if float32 cannot tell what is outside.
+    Where float32 cannot tell what is outside, either is right: EDGE_OF_A_PART. Raises NotSupported
+    if there is such a place and Y has no real floating numbers.
     """
     for number, axis in enumerate(axes):
         mask = is_extrapolated(axis)
@@ -880,8 +914,7 @@ def resize_10(resizing: Resizing, X: Array, scales: Array, *, mode: str) -> Arra
     elements either counts, UNSTATED_ROUNDING, NEARER_NEIGHBOR. Sizes are cut off from exact
     products or those of float32: SIZE_IN_FLOAT32. Raises InvalidNode for a mode other than nearest
     and linear, and unless `scales` has a number above 0 for each axis; MemoryError for an output
-    that is too large. In mode linear raises NotSupported unless X has real floating numbers; for a
-    judge, also if one is NaN or infinite.
+    that is too large. In mode linear raises NotSupported as `averages` does.
     """
     check_one_of("mode", mode, "nearest", "linear")
     return upsampled(X, checked_scales(scales, X.ndim, _LEAST_SCALE), mode)
@@ -1067,8 +1100,7 @@ def upsampled_along(X: Array, number: int, axis: Axis, mode: str) -> Array:
 
     X itself is returned where nothing changes; averages of a plain X are float64. Places are by
     corners, centers or aligned corners, UNSTATED_PLACES; of two nearest elements either counts,
-    UNSTATED_ROUNDING, NEARER_NEIGHBOR. Where it averages, raises NotSupported for X of other than
-    real floating numbers; for a judge, also if one is NaN or infinite.
+    UNSTATED_ROUNDING, NEARER_NEIGHBOR. Where it averages, raises NotSupported as `averages` does.
     """
     if coordinates_along(axis, "asymmetric").copy_the_input:
         return X
@@ -1076,7 +1108,6 @@ def upsampled_along(X: Array, number: int, axis: Axis, mode: str) -> Array:
         return nearest_elements(X, number, nearest_by_scale(axis))
     if axis.length_original <= 1:
         return xp.take(X, np.zeros(axis.length_resized, np.int64), axis=number)
-    check_averages(X)
     coordinates = unstated_coordinates(axis)
     return averages(X, number, coordinates, Filter(linear, reach=1), 2**X.ndim)
 
@@ -1091,8 +1122,7 @@ def upsampled(X: Array, scales: Sequence[float], mode: str) -> Array:
     SIZE_IN_FLOAT32.
 
     Raises InvalidNode for another mode, MemoryError for an output that is too large. Unless `mode`
-    is nearest, raises NotSupported for averages of other than real floating numbers; for a judge,
-    also of NaN or infinity.
+    is nearest, raises NotSupported as `averages` does.
     """
     if mode in ("bilinear", "trilinear"):
         reject(NAMES_OF_LINEAR.reading() == "refused", f"mode {mode!r}")
@@ -1129,8 +1159,7 @@ def upsample_1(
     SIZE_IN_FLOAT32.
 
     Raises InvalidNode for another rank or mode, or a scale below 1 or NaN; MemoryError for an
-    output that is too large. In mode bilinear raises NotSupported unless X has real floating
-    numbers; for a judge, also if one is NaN or infinite.
+    output that is too large. In mode bilinear raises NotSupported as `averages` does.
     """
     is_wrong = X.ndim != 4 or mode not in ("nearest", "bilinear")
     reject(is_wrong, f"rank {X.ndim}, mode {mode!r}")
@@ -1147,8 +1176,7 @@ def upsample_7(upsampling: Upsampling, X: Array, *, mode: str, scales: Sequence[
 
     Raises InvalidNode for another number of them, one below 1 or NaN, and a mode other than nearest
     and linear (NAMES_OF_LINEAR: bilinear and trilinear); MemoryError for an output that is too
-    large. In mode linear raises NotSupported unless X has real floating numbers; for a judge, also
-    if one is NaN or infinite.
+    large. In mode linear raises NotSupported as `averages` does.
     """
     return upsample_9(upsampling, X, np.array(scales, np.float32), mode=mode)
 
@@ -1162,8 +1190,7 @@ def upsample_9(upsampling: Upsampling, X: Array, scales: Array, *, mode: str) ->
 
     Raises InvalidNode for another shape of them, one below 1 or NaN, and a mode other than nearest
     and linear (NAMES_OF_LINEAR: bilinear and trilinear); MemoryError for an output that is too
-    large. In mode linear raises NotSupported unless X has real floating numbers; for a judge, also
-    if one is NaN or infinite.
+    large. In mode linear raises NotSupported as `averages` does.
     """
     return upsampling.upsample(X, checked_scales(scales, X.ndim, upsampling.least_scale), mode)
 

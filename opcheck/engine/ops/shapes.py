@@ -15,7 +15,7 @@ from opcheck.engine.axes import from_either_end, from_the_front, listed
 from opcheck.engine.operators import operator
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import flag
-from opcheck.errors import InvalidNode, decline, reject
+from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Array
 
 NAMES = """Flatten Reshape Shape Size Squeeze Transpose Unsqueeze"""
@@ -29,6 +29,11 @@ AXES_NAMED_TWICE = Ruling(
     "axes-named-twice",
     "The text does not state whether an axis may be named twice.",
     ("refused", "once"),
+)
+LENGTH_BESIDE_NOTHING = Ruling(
+    "length-beside-nothing",
+    "Beside an axis of length 0, any length in place of -1 gives the right number of elements.",
+    ("refused", "as_it_was", "nothing", "one"),
 )
 #: Unsqueeze inserts an axis for each entry.
 INSERTED_TWICE = Ruling(
@@ -81,8 +86,8 @@ def reshape(data: Array, shape: Array, *, allowzero: int = 0) -> Array:
 
     Raises InvalidNode for a shape that is not a list; with a size below -1, or -1 twice; with 0 and
     -1 under `allowzero`; with a 0 where `data` has no such axis; of another number of elements; and
-    for an `allowzero` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it. Raises NotSupported
-    for a -1 next to an empty axis, where any size is as right.
+    for an `allowzero` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it. Next to an
+    empty axis any size would do for -1: LENGTH_BESIDE_NOTHING lists some, and refuses it.
     """
     allows_zero = flag("allowzero", allowzero)
     sizes = listed("shape", shape)
@@ -92,13 +97,26 @@ def reshape(data: Array, shape: Array, *, allowzero: int = 0) -> Array:
     if not allows_zero:
         sizes = with_copied_sizes(sizes, data.shape)
     known = math.prod(size for size in sizes if size != -1)
-    if -1 in sizes:
-        decline(not known, "any length would do beside nothing")
-        has_same_count = data.size % known == 0
+    if -1 in sizes and not known:
+        sizes = with_length_beside_nothing(sizes, data.shape)
+    elif -1 in sizes:
+        reject(data.size % known != 0, f"{list(data.shape)} cannot become {sizes}")
     else:
-        has_same_count = data.size == known
-    reject(not has_same_count, f"{list(data.shape)} cannot become {sizes}")
+        reject(data.size != known, f"{list(data.shape)} cannot become {sizes}")
     return xp.reshape(data, sizes)
+
+
+def with_length_beside_nothing(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
+    """Return `sizes`, of which one is 0, with a length in place of -1, by LENGTH_BESIDE_NOTHING.
+
+    shape: that of the data. By the first reading raises InvalidNode.
+    """
+    axis = [*sizes].index(-1)
+    reading = LENGTH_BESIDE_NOTHING.reading()
+    reject(reading == "refused", f"{[*sizes]}, where any length would do beside nothing")
+    as_it_was = shape[axis] if axis < len(shape) else 0
+    length = {"as_it_was": as_it_was, "nothing": 0, "one": 1}[reading]
+    return [*sizes[:axis], length, *sizes[axis + 1 :]]
 
 
 def with_copied_sizes(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
@@ -117,8 +135,7 @@ def reshape_1(data: Array, *, shape: Sequence[int]) -> Array:
     """Return `data` under the shape of the attribute: 0 copies a size, and one -1 is inferred.
 
     Raises InvalidNode for a size below -1, a second -1, a 0 where `data` has no such axis, and
-    another number of elements; NotSupported for a -1 next to an empty axis, where any size is as
-    right.
+    another number of elements. Next to an empty axis, -1 follows LENGTH_BESIDE_NOTHING.
     """
     return reshape(data, shape)
 

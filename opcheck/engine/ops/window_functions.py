@@ -19,7 +19,6 @@ from opcheck.engine.axes import check_size, scalar
 from opcheck.engine.operators import (
     Formula,
     formulas_of_versions,
-    leave_open,
     operator,
     raise_unspecified,
 )
@@ -98,16 +97,15 @@ def symmetric_point(points: Points, n: Array, dtype: DType) -> Array:
     """Return the window of one symmetric point, [1].
 
     It is the first point of every window, 1 or NaN: SYMMETRIC_POINT. n: its number, 0, in shape
-    [1]; dtype: that of the output. Raises NotSupported for NaN where that is an integer. Raises it
-    for a judge where the shares of the first point cancel, as those of Blackman do: all that is
-    left are roundings of the shares.
+    [1]; dtype: that of the output. Where the shares of the first point cancel, as those of Blackman
+    do, it is 0, with the errors of their roundings. Raises NotSupported for NaN where the output is
+    an integer.
     """
     reading = SYMMETRIC_POINT.reading()
     if reading == "first":
         y = points(xp.cos, n, 1)
-        if np.any((xp.values_of(y) != 0) & (np.abs(xp.values_of(y)) < ROUNDED_AWAY)):
-            leave_open("rounding decides the one point of a symmetric window")
-        return y
+        _, roundings = xp.parted(y)
+        return roundings if np.all(np.abs(xp.values_of(y)) < ROUNDED_AWAY) else y
     if reading == "one":
         return xp.full_like(n, 1.0)
     if dtype.kind == "int":
@@ -133,7 +131,7 @@ def window(
     Raises InvalidNode for a size that is no scalar (of rank 1 or more, if ONE_ELEMENT_AS_A_SCALAR
     refuses it), and for a `periodic` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it.
     Raises NotSupported for a size below 0 or that rounding decides, and for the one point if it is
-    NaN as an integer, or for a judge left by roundings alone. Raises MemoryError for a size that is
+    NaN as an integer. Raises MemoryError for a size that is
     too large.
     """
     count = scalar("size", size)

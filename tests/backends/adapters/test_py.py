@@ -267,23 +267,23 @@ def test_something_that_cannot_run_is_no_prepared_task(write: Write, wording: Wo
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "place"),
     [
-        ("x = 1\nimport no_such_engine", "No module named 'no_such_engine' ({}/faulty.py:2)"),
-        ("x = (", "SyntaxError: '(' was never closed ({}/faulty.py:1)"),
-        ("raise OSError('no device')", "OSError: no device ({}/faulty.py:1)"),
-        ("import sys\nsys.exit(0)", "SystemExit: 0 ({}/faulty.py:2)"),
-        ("raise BaseException", "BaseException ({}/faulty.py:1)"),
-        ("import beside\n\nbeside.fail()", "KeyError: 'beside' ({}/beside.py:2)"),
-        ("import json\n\njson.loads('{{')", "char 1) ({}/faulty.py:3)"),
+        ("x = 1\nimport no_such_engine", "faulty.py:2"),
+        ("x = (", "faulty.py:1"),
+        ("raise OSError('no device')", "faulty.py:1"),
+        ("import sys\nsys.exit(0)", "faulty.py:2"),
+        ("raise BaseException", "faulty.py:1"),
+        ("import beside\n\nbeside.fail()", "beside.py:2"),
+        ("import json\n\njson.loads('')", "faulty.py:3"),
     ],
 )
-def test_a_failing_import_is_told_in_a_line_with_its_place(text, message, write, tmp_path):
+def test_a_failing_import_is_told_in_a_line_with_its_place(text, place, write, tmp_path, wording):
     write("beside.py", "def fail():\n    raise KeyError('beside')")
-    write("faulty.py", text.replace("{{", "{"))
+    write("faulty.py", text)
     error = refusal("py:faulty:B", BackendUnavailable)
-    assert error.message.startswith("backend 'py:faulty:B': module 'faulty' cannot be")
-    assert error.message.endswith(message.format(tmp_path))
+    assert error.message.endswith(f" ({tmp_path / place})")
+    assert error.message == wording
 
 
 def test_the_place_is_in_the_user_s_own_code_and_not_in_what_is_installed_below_it(

@@ -41,25 +41,29 @@ def test_every_type_goes_both_ways_bit_for_bit(dtype: str, shape: tuple[int, ...
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    "change",
     [
-        ({"dtype": "float"}, "output 0: no dtype 'float' (did you mean "),
-        ({"dtype": "xyz"}, "output 0: no dtype 'xyz' (known: float16, "),
-        ({"dtype": 1}, "output 0: no dtype 1 (known: "),
-        ({"shape": [3]}, "output 0: float32[3] has 12 bytes, data has 8"),
-        ({"shape": [-2]}, "output 0: shape must be a list of sizes, got [-2]"),
-        ({"shape": [True, 2]}, "output 0: shape must be a list of sizes, got [True, 2]"),
-        ({"shape": 2}, "output 0: shape must be a list of sizes, got 2"),
-        ({"shape": [10**30]}, "data has 8"),
-        ({"data": "!!!"}, "output 0: data is no base64: "),
-        ({"data": "é"}, "output 0: data is no base64: "),
-        ({"data": 3}, "output 0: data is no base64: "),
-        ({"dtype": "bool", "shape": [8]}, "output 0: a bool is a byte that is 0 or 1"),
-        ({"dtypes": "float32"}, "it has 'dtype', 'shape', 'data', 'dtypes'"),
+        {"dtype": "float"},
+        {"dtype": "xyz"},
+        {"dtype": 1},
+        {"shape": [3]},
+        {"shape": [-2]},
+        {"shape": [True, 2]},
+        {"shape": 2},
+        {"shape": [10**30]},
+        {"data": "!!!"},
+        {"data": "é"},
+        {"data": 3},
+        {"dtype": "bool", "shape": [8]},
+        {"dtypes": "float32"},
     ],
 )
-def test_a_tensor_that_contradicts_itself_is_refused(change: dict[str, Any], told: str) -> None:
-    assert told in str(error_of(BrokenProtocol, from_json, {**TENSOR, **change}, "output 0"))
+def test_a_tensor_that_contradicts_itself_is_refused(
+    change: dict[str, Any], wording: Wording
+) -> None:
+    error = error_of(BrokenProtocol, from_json, {**TENSOR, **change}, "output 0")
+    ours, word, _of_python = str(error).partition(" base64: ")
+    assert ours + word == wording
 
 
 @pytest.mark.parametrize("said", [None, [1.0], {}, {"dtype": "float32", "shape": [2]}])

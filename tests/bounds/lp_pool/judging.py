@@ -43,6 +43,16 @@ class Question:
         want = Want("Y", e.dtype, e.values, low=0.0, bound=e, rest=e.rest)
         return compare(want, got.reshape(1, 1, -1), declared=declared)
 
+    def is_warned_of_range(self, found: Comparison) -> bool:
+        """Return True if an answer is right in an arithmetic whose range was left."""
+        remarks = {tier.remark for tier in self.exact.tiers() if tier.ranged} - {""}
+        return any(found.remark.startswith(remark) for remark in remarks)
+
+    def tiers_named(self, found: Comparison) -> set[str]:
+        """Return the names of the arithmetics whose remark an answer has."""
+        tiers = [tier for tier in self.exact.tiers() if tier.remark]
+        return {tier.name for tier in tiers if tier.remark == found.remark}
+
 
 def node(x: Array, p: float) -> Node:
     """The p-norms of the rows of `x`; a fractional p needs version 1."""

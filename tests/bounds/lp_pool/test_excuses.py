@@ -21,7 +21,6 @@ HALVES = (FLOAT16, BFLOAT16)
 #: Never right beside y = 1.25, computed however.
 LOST = (np.nan, np.inf, -np.inf)
 ELSEWHERE = (-1.0, -1.25, 12345.0)
-RANGED = "right but where an intermediate result left the range of"
 
 
 @cache
@@ -104,7 +103,7 @@ def verdicts(dtype: np.dtype, p, size, y, declared=()) -> dict[str, set[str | No
             with np.errstate(over="ignore"):
                 got[1] = answer
             judged = question.judge(got, declared)
-            warned = judged.problem == "precision" and judged.remark.startswith(RANGED)
+            warned = judged.problem == "precision" and question.is_warned_of_range(judged)
             found.setdefault(name, set()).add("range" if warned else judged.problem)
     return found
 

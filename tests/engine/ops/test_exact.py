@@ -4,6 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from opcheck.engine.operators import judging
 from opcheck.errors import BeyondBudget, InvalidNode, NotSupported
 from opcheck.model import OpVersion
 from tests.computed import evaluate
@@ -244,7 +245,7 @@ def test_rank_0_has_no_places_and_rank_8_stays():
     ],
 )
 def test_what_is_forbidden_is_refused_and_what_is_open_not_judged(kind, op, since, inputs, attrs):
-    with pytest.raises(kind):
+    with judging(), pytest.raises(kind):
         answer(op, since, *inputs, **attrs)()
 
 

@@ -10,7 +10,7 @@ from opcheck.engine.evaluate import each_answer
 from opcheck.engine.operators import judging
 from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
-from tests.computed import evaluate, exactly
+from tests.computed import by_reading, evaluate, exactly
 
 GRID = OpVersion("", "GridSample", 20)
 RNG = np.random.default_rng(1)
@@ -63,18 +63,39 @@ def test_either_pixel_is_right_where_float32_cannot_tell():
         assert bool(compare(wanted, np.float32([[[answer]]])).problem) is problem
 
 
-@pytest.mark.parametrize(
-    ("g", "attrs"),
-    [
-        (-0.5, {"mode": "cubic"}),
-        (-1.0, {"mode": "cubic", "padding_mode": "border"}),
-        (np.inf, {}),
-    ],
-)
-def test_what_the_text_does_not_decide_is_open(g, attrs):
+def test_locations_that_are_no_numbers_are_unspecified():
     x = np.arange(4, dtype=np.float32).reshape(1, 1, 1, 4)
     with judging(), pytest.raises(NotSupported):
-        evaluate(GRID, [x, np.float32([[[[g, 0]]]])], attrs)
+        evaluate(GRID, [x, np.float32([[[[np.inf, 0]]]])], {})
+
+
+@pytest.mark.parametrize(
+    ("g", "padding_mode", "admitted"),
+    [
+        # Column 0.5 has the weights -3/32, 19/32, 19/32 and -3/32, and -0.5 those of one before.
+        (-0.5, "zeros", {"zero": 48, "border": 45}),
+        (-1.0, "border", {"location": 32, "pixels": 29}),
+        (-1.0, "reflection", {"pixels": 26, "location": 32, "border": 29}),
+        # Columns 1 and 1.5, and column -4.
+        (-0.25, "zeros", {"": 64}),
+        (0.0, "border", {"": 80}),
+        (-2.25, "zeros", {"": 0}),
+    ],
+)
+def test_of_cubic_averages_the_pixels_outside_have_several_values(g, padding_mode, admitted):
+    x = np.float32([32, 64, 96, 128]).reshape(1, 1, 1, 4)
+    attrs = {"mode": "cubic", "padding_mode": padding_mode}
+    with judging():
+        found = by_reading(GRID, [x, np.float32([[[[g, 0]]]])], attrs)
+    assert {reading: y.item() for reading, (y,) in found.items()} == pytest.approx(admitted)
+
+
+def test_more_than_a_pixel_outside_cubic_averages_have_zeros_whatever_stands_at_the_border():
+    """Column -1.5 has the weight -3/32 of the first pixel, and those of three outside."""
+    x = np.float32([32, 64, 96, 128]).reshape(1, 1, 1, 4)
+    with judging():
+        found = by_reading(GRID, [x, np.float32([[[[-1.5, 0]]]])], {"mode": "cubic"})
+    assert {round(y.item(), 4) for (y,) in found.values()} == {-3, 0}
 
 
 @pytest.mark.parametrize(

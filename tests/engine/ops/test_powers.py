@@ -82,18 +82,19 @@ def test_a_wider_exponent_asks_for_no_wider_arithmetic(tmp_path, made, verdicts)
 
 
 @pytest.mark.parametrize(
-    ("name", "inputs", "attrs", "silent"),
+    ("name", "inputs", "attrs"),
     [
-        ("ACTIVATION_ELU", [[np.nan, 5]], {"Alpha": 1.0}, "NaN"),
-        ("ACTIVATION_RELU", [[np.nan, 5]], {}, "NaN"),
-        ("ELEMENT_WISE_SIGN", [[np.nan, 5]], {}, "NaN"),
-        ("ELEMENT_WISE_MIN", [[2, 5], [np.nan, 1]], {}, "NaN"),
-        ("ELEMENT_WISE_MAX", [[2, 5], [np.nan, 1]], {}, "NaN"),
-        ("ELEMENT_WISE_POW", [[0, 5], [0, 2]], {}, "0 to the power of 0"),
-        ("ELEMENT_WISE_CONSTANT_POW", [[0, 5]], {"Exponent": 0.0}, "0 to the power of 0"),
+        ("ACTIVATION_ELU", [[np.nan, 5]], {"Alpha": 1.0}),
+        ("ACTIVATION_RELU", [[np.nan, 5]], {}),
+        ("ELEMENT_WISE_SIGN", [[np.nan, 5]], {}),
+        ("ELEMENT_WISE_MIN", [[2, 5], [np.nan, 1]], {}),
+        ("ELEMENT_WISE_MAX", [[2, 5], [np.nan, 1]], {}),
+        ("ELEMENT_WISE_POW", [[0, 5], [0, 2]], {}),
+        ("ELEMENT_WISE_CONSTANT_POW", [[0, 5]], {"Exponent": 0.0}),
     ],
 )
-def test_what_a_page_says_nothing_of_is_not_answered(name, inputs, attrs, silent):
+def test_what_a_page_says_nothing_of_is_not_answered(name, inputs, attrs, wording):
     tensors = [np.array(one, np.float32) for one in inputs]
-    with pytest.raises(NotSupported, match=f"nothing is said of {silent}"):
+    with pytest.raises(NotSupported) as raised:
         evaluate(OpVersion("com.microsoft.dml", f"DML_{name}", 1), tensors, attrs)
+    assert raised.value == wording

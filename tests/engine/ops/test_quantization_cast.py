@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from opcheck.dtypes import DTYPES
+from opcheck.engine import Node
+from opcheck.engine.evaluate import each_answer
 from opcheck.engine.operators import judging
 from opcheck.engine.ops import quantization
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
-from tests.computed import evaluate
+from tests.computed import by_reading, evaluate
 from tests.precise.by_the_text import MP, nearest
 
 TO = ("float16", "bfloat16", "float32", "float64")
@@ -20,6 +22,9 @@ ENDS = {
     "uint64": [2**64 - 1, *WHOLE],
     "float64": [1e-7, 3e-8, 1e-40, 65519.99, 65520.0, 3.4028235677973366e38],
 }
+
+#: Of 0.1 as float32 more digits are possible than are needed; so of 1e-7, and of seven digits.
+TEXTS = [False, True, False, True, False, True, True]
 
 
 def cast(values, own, to):
@@ -91,9 +96,9 @@ def test_what_nothing_is_said_of_is_unsupported(values, own, to, wording):
 @pytest.mark.parametrize(
     ("values", "own", "to"),
     [
-        ([1, 128.0], "float32", "int8"),
+        ([-129, 128.0], "float32", "int8"),
         ([np.nan], "float64", "int64"),
-        ([0.5], "float32", "string"),
+        ([0.1, np.inf, -0.0], "float32", "string"),
         ([2.0**64], "float64", "uint64"),
         ([7], "int8", "float4e2m1"),
         ([-2], "int8", "float8e8m0"),
@@ -104,6 +109,34 @@ def test_what_is_left_open_judges_nobody(values, own, to):
     cast(values, own, to)
     with judging(), pytest.raises(NotSupported):
         cast(values, own, to)
+
+
+@pytest.mark.parametrize(
+    ("values", "own", "to", "undefined"),
+    [
+        ([1, 128.0, -128.9], "float32", "int8", [False, True, False]),
+        ([np.nan, 3], "float64", "int64", [True, False]),
+        ([7, 6, -8], "int8", "float4e2m1", [True, False, True]),
+        ([0.5, 0.1, 1e10, 1e-7, 123456, 1234567, np.nan], "float32", "string", TEXTS),
+    ],
+)
+def test_beside_what_is_left_open_others_are_judged(values, own, to, undefined):
+    x = np.array(values, DTYPES[own].numpy)
+    node = Node(OpVersion("", "Cast", 28), (x,), {"to": DTYPES[to].onnx})
+    with judging():
+        for reading in each_answer(node):
+            assert reading.undefined[0].tolist() == undefined
+
+
+def test_a_float_is_written_in_three_ways():
+    x = np.float32([0.5, -2.25, 1000, 1e10])
+    with judging():
+        found = by_reading(OpVersion("", "Cast", 28), [x], {"to": DTYPES["string"].onnx})
+    assert {reading: y.tolist() for reading, (y,) in found.items()} == {
+        "fewest_digits": ["0.5", "-2.25", "1000", "10000000000"],
+        "with_a_point": ["0.5", "-2.25", "1000.0", "10000000000.0"],
+        "with_six_places": ["0.500000", "-2.250000", "1000.000000", "10000000000.000000"],
+    }
 
 
 def test_version_1_takes_words():

@@ -60,10 +60,32 @@ def test_a_part_as_large_as_its_axis_is_decided_with_whole_sizes() -> None:
     assert answers(twice, "scale-of-a-cut-off-length") == {"": [[6, 6, 6, 9, 9, 9]]}
 
 
-def test_a_place_at_the_very_end_is_not_decided_unless_float32_has_its_step() -> None:
+def test_a_place_at_the_very_end_is_inside_or_outside_where_float32_lacks_its_step() -> None:
     """7 places lie 1/3 apart; a rounding takes the last one out of the input."""
-    with pytest.raises(NotSupported, match="what is outside"):
-        answers(cropped([5, 6, 7], [0, 1], 2.5), "")
+    found = answers(cropped([5, 6, 7], [0, 1], 2.5), "edge-of-a-part")
+    assert found["exact"] == [[5, 5, 5, 6, 6, 6, 7]]
+    assert found["the_other"] == [[5, 5, 5, 6, 6, 6, 9]]
+
+
+def test_beside_infinity_an_average_is_nan_or_leaves_out_what_has_no_weight() -> None:
+    """Places 0, 1/2, 1, 3/2 and 2: infinity is half of two averages, and all of one."""
+    x = np.float32([[1, np.inf, 3], [5, 6, 7]])
+    sizes = np.array([2, 5])
+    attrs = {"mode": "linear", "coordinate_transformation_mode": "align_corners"}
+    found = answers(node("Resize", 19, (x, None, None, sizes), **attrs), "weight-0-of-no-number")
+    others = [5, 5.5, 6, 6.5, 7]
+    assert found["left_out"] == [[[1, np.inf, np.inf, np.inf, 3], others]]
+    (nan,) = found["nan"]
+    assert np.isnan(nan[0]).all()
+    assert nan[1] == others
+
+
+def test_a_weight_that_rounding_may_make_0_leaves_infinity_open() -> None:
+    """Place 1 of 7 places, 1/3 apart, may be a rounding after the infinity, or before it."""
+    x = np.float32([0, np.inf, 2])
+    attrs = {"mode": "linear", "coordinate_transformation_mode": "align_corners"}
+    with pytest.raises(NotSupported):
+        answers(node("Resize", 19, (x, None, None, np.array([7])), **attrs), "")
 
 
 def test_what_is_outside_is_by_the_fraction_or_by_the_whole_number() -> None:

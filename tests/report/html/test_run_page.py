@@ -15,6 +15,7 @@ from tests.report.html.many import many, pictured
 from tests.report.html.seen import Seen, data_of
 from tests.report.made import record
 from tests.report.runs import HOSTILE, KNOWN, WRONG, every_verdict, hostile, run_of
+from tests.wording import lines_with
 
 TEXTS = st.text(st.characters(), min_size=1, max_size=40) | st.sampled_from(HOSTILE)
 
@@ -109,7 +110,7 @@ def rows_of(page):
     return re.findall(r'<th scope="rowgroup" rowspan="\d+">([\w<>-]+?)(?:<th|$)', page)
 
 
-def test_operators_with_most_failures_come_first_and_unsupported_ones_are_folded():
+def test_operators_with_most_failures_come_first_and_unsupported_ones_are_folded(wording):
     relu, gelu, conv = (OpVersion("", name, 13) for name in ("Relu", "Gelu", "Conv"))
     records = [
         record(op=gelu),
@@ -119,7 +120,7 @@ def test_operators_with_most_failures_come_first_and_unsupported_ones_are_folded
     ]
     page = page_of(run_of(*records))
     assert rows_of(page) == ["Relu-13", "Gelu-13"]
-    assert "1 operator version is unsupported by every backend of this run" in page
+    assert lines_with(page, '<details class="folded">') == wording
 
 
 def test_an_unsupported_operator_that_fails_the_run_has_a_row():
@@ -158,13 +159,13 @@ def test_a_green_run_says_that_nothing_failed():
 
 
 @pytest.mark.parametrize("ending", [None, Ending(False, 4, "cut short")])
-def test_an_incomplete_run_says_so_before_anything_else(ending):
-    page = Seen(page_of(replace(run_of(record(), cases=5), ending=ending)))
-    assert "INCOMPLETE 1 of 5 results are here" in page.text
+def test_an_incomplete_run_says_so_before_anything_else(ending, wording):
+    html = page_of(replace(run_of(record(), cases=5), ending=ending))
+    assert lines_with(html, '<p class="banner"') == wording
+    page = Seen(html)
     assert page.text.index("INCOMPLETE") < page.text.index("Totals")
     assert "Nothing failed." not in page.text
     assert page.all("p", "outcome")[0]["class"] == "outcome red"
-    assert ("the run was killed" in page.text) == (ending is None)
 
 
 def test_a_run_that_judged_nothing_is_not_shown_as_green():
@@ -192,7 +193,7 @@ def test_what_is_red_by_an_option_is_a_failure_here_too():
     assert [row["tone"] for row in data_of(page)] == ["red", "pass"]
 
 
-def test_failures_stand_under_their_causes_the_most_frequent_first():
+def test_failures_stand_under_their_causes_the_most_frequent_first(wording):
     causes = [Diagnosis("a", "as if a"), Diagnosis("b", "as if b")]
     run = run_of(
         record(Verdict.FAIL, diagnoses=(causes[0],)),
@@ -200,11 +201,12 @@ def test_failures_stand_under_their_causes_the_most_frequent_first():
         record(Verdict.CRASH, failure="crash", reason="killed by SIGSEGV"),
         record(Verdict.BAD_CASE, reason="it contradicts itself"),
     )
-    text = Seen(page_of(run)).text
+    page = page_of(run)
+    text = Seen(page).text
     said = ("as if b (b)", "as if a (a)", "not explained: dies", "the case itself is wrong")
     heads = [text.index(head) for head in said]
     assert heads == sorted(heads)
-    assert "5 failures: 4 explained by 2 causes, 1 unexplained, 1 bad case" in text
+    assert lines_with(page, "<h3>acme") == wording
 
 
 def test_known_defects_are_told_by_cause_with_a_link_to_their_cases():
@@ -212,7 +214,7 @@ def test_known_defects_are_told_by_cause_with_a_link_to_their_cases():
     html = page_of(run_of(*known, replace(known[0], found=Verdict.UNSUPPORTED)))
     assert [row["known"] for row in data_of(html)] == [0, 0, 0, -1]
     page = Seen(html)
-    assert "The maximum of a vector's lanes" in page.text
+    assert KNOWN.cause in page.text
     (link,) = [one for one in page.all("a") if one.get("data-filter") == "known=0"]
     assert link["href"] == "#results"
     assert "https://x.org/1" in {one["href"] for one in page.all("a")}
@@ -242,22 +244,23 @@ def test_a_share_is_never_rounded_up_to_all():
     assert "99.9 %" in Seen(page_of(run)).text
 
 
-def test_equal_pictures_are_drawn_once_and_shown_everywhere():
+def test_equal_pictures_are_drawn_once_and_shown_everywhere(wording):
     page = Seen(page_of(run_of(*(failing() for _ in range(5)))))
     names = [one["id"] for one in page.all("symbol")]
     assert len(names) == 2  # a map and a histogram
     used = [one["href"] for one in page.all("use")]
     assert sorted(used) == sorted(f"#{name}" for name in names * 5)
-    told = {one["aria-label"] for one in page.all("svg", "plot")}
-    assert any(said.startswith("Map of errors by position, of 360 cells: ") for said in told)
+    labels = {str(one["aria-label"]) for one in page.all("svg", "plot")}
+    assert sorted(label.partition(": ")[0] for label in labels) == wording
 
 
-def test_a_page_says_how_many_pictures_it_lacks(monkeypatch):
+def test_a_page_says_how_many_pictures_it_lacks(monkeypatch, wording):
     monkeypatch.setattr(run_page, "ROOM", 0)
-    page = Seen(page_of(many(40, ("acme",), failing=1.0)))
+    html = page_of(many(40, ("acme",), failing=1.0))
+    page = Seen(html)
     assert len(page.all("symbol")) == 2
     assert len(page.all("svg", "plot")) == 2
-    assert "39 outputs have letters in place of a picture" in page.text
+    assert lines_with(html, "39 outputs") == wording
     assert len(page.all("pre", "letters")) == 39
 
 
@@ -275,7 +278,7 @@ def test_of_too_many_failures_each_cause_shows_some_and_the_rest_is_counted(monk
     page = page_of(many(200, ("acme", "bolt"), failing=1.0))
     full = page.count('<details class="failure"')
     assert 20 < full < 100
-    assert f"{400 - full:,} failures are listed without details" in page
+    assert f"{400 - full:,} failures" in lines_with(page, '<p class="banner')
     _, *groups = page.split('<details class="group">')
     assert len(groups) == 40
     causes = [group for group in groups if '<details class="failure"' in group]

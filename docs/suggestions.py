@@ -1,0 +1,47 @@
+"""Makes `docs/suggestions.md`: what texts suggest and do not state, so that a deviation warns.
+
+python docs/suggestions.py
+"""
+
+from pathlib import Path
+
+from opcheck.engine.suggestions.table import SUGGESTIONS
+
+PAGE = Path(__file__).with_suffix(".md")
+_INTRODUCTION = """\
+# Suggestions
+
+<!-- Made by `python docs/suggestions.py`; edits are lost. -->
+
+Where a text suggests an answer and does not state it, a sound backend may differ: a deviation is
+a warning. A shipped case says so by its rule, `should`. A case of yours that states neither a rule
+nor an answer, a model of one node, and a node that `opcheck locate` judges get the rule from the
+engine, by this table ([table.py](../opcheck/engine/suggestions/table.py)).
+
+- *Elements*: a wrong answer is a warning if only such elements are wrong. Anything else that is
+  wrong is *fail*.
+- *Node*: any wrong answer is a warning, and so is a refusal.
+- Your own `rule: must`, or a stated answer, makes each deviation *fail*.
+- A whole model has no rule: an answer of it that is wrong is *fail*, and `opcheck locate` shows the
+  node as a warning.
+- `opcheck golden write` writes a test into `should/` if nothing in it is stated.
+"""
+
+
+def page() -> str:
+    """Return the page."""
+    rows = ["| id | what is only suggested | of | operators |", "|---|---|---|---|"]
+    for suggestion in SUGGESTIONS:
+        scope = "node" if suggestion.whole else "elements"
+        names = ", ".join(sorted(suggestion.operators))
+        rows.append(f"| `{suggestion.id}` | {suggestion.text} | {scope} | {names} |")
+    return "\n".join([_INTRODUCTION, *rows, ""])
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

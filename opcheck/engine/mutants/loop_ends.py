@@ -1,0 +1,49 @@
+"""Causes of loops: one along an axis ends at the length of another, and leaves the rest."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import numpy as np
+
+from opcheck.engine.mutants.elements import blank
+from opcheck.engine.mutants.mutant import Mutant
+from opcheck.engine.node import Node
+from opcheck.model import Array
+
+#: The end of a name, the axis of the loop, and that at whose length it ends.
+_LOOPS = (
+    ("channels_as_batches", 1, 0),
+    ("batches_as_channels", 0, 1),
+    ("columns_as_rows", -1, -2),
+    ("rows_as_columns", -2, -1),
+)
+
+
+def mutants() -> Iterator[Mutant]:
+    """Yield the mutants of an operator whose loops end too early, by the length of another axis."""
+    for name, axis, other in _LOOPS:
+        text = f"as many entries along axis {axis} were computed as axis {other} has"
+        for end, rest, passes in (("", "zero", False), ("_rest_unchanged", "the input", True)):
+            yield Mutant(
+                f"as_many_{name}{end}",
+                f"{text}; the rest was {rest}",
+                partial(loop_cut, axis, other, passes),
+            )
+
+
+def loop_cut(axis: int, other: int, passes: bool, node: Node) -> Sequence[Array]:
+    """Mutant: along an axis as many entries are computed as another axis has.
+
+    The rest is the leading input if `passes` and it is of the output's shape and type, else 0.
+    """
+    out, *others = node.right
+    needed = max(axis + 1, other + 1, -axis, -other)
+    if out.ndim < needed or out.shape[axis] <= out.shape[other]:
+        return node.right
+    x = node.lead if passes else blank(out)
+    if x is None or (x.shape, x.dtype) != (out.shape, out.dtype):
+        return node.right
+    end = out.shape[other]
+    cut = np.array(np.moveaxis(x, axis, 0))
+    cut[:end] = np.moveaxis(out, axis, 0)[:end]
+    return [np.moveaxis(cut, 0, axis), *others]

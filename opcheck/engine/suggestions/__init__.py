@@ -1,0 +1,180 @@
+"""Suggestions: answers that a text suggests and does not state, so that a deviation is a warning.
+
+A shipped case says so by its rule, `should`. A user's case, a model of one node and a node of a
+larger model state no rule: of these, the engine decides it here. A `Suggestion` has a sentence, the
+operators that it is about, and a rule that finds what it covers of a node: single elements, such as
+those that a subnormal number decides, or all of the node, such as a rank that the text does not
+mention. A wrong answer is a warning where nothing but covered elements is wrong; a refusal, where
+everything is covered.
+
+The rules are next to the formulas and not in them: they are needed only once an answer is wrong,
+and may evaluate the formula again on other data.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+
+from opcheck import dtypes
+from opcheck.engine.evaluate import evaluate
+from opcheck.engine.node import Node
+from opcheck.errors import InvalidNode, NotSupported
+from opcheck.model import GRAPH, Array
+
+#: A mask of the covered elements of each output.
+Masks: TypeAlias = tuple[Array, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A node, and the engine's outputs by the first reading of each ruling."""
+
+    node: Node
+    outputs: tuple[Array, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the operator."""
+        return self.node.op.name
+
+    @property
+    def since(self) -> int:
+        """The version of the operator."""
+        return self.node.op.since
+
+    @cached_property
+    def floats(self) -> tuple[Array, ...]:
+        """The inputs of floats of 16 bits or more."""
+        return tuple(filter(is_float, self.node.given))
+
+    def input(self, place: int) -> Array | None:
+        """Return the input at a place, None if it is left out."""
+        inputs = self.node.inputs
+        return inputs[place] if place < len(inputs) else None
+
+    def all(self, covered: bool = True) -> Masks:
+        """Return masks of all elements, or of none."""
+        return tuple(np.full(np.shape(y), covered) for y in self.outputs)
+
+    def each(self, covers: Callable[[Array], Array]) -> Masks:
+        """Return the masks that `covers` gives of each output."""
+        return tuple(np.asarray(covers(y), bool) for y in self.outputs)
+
+    def changed_by(self, alter: Callable[[Array], Array]) -> Masks:
+        """Return masks of the elements that change where `alter` changes the floats of the inputs.
+
+        All elements, if the altered node is illegal or not computed, or has outputs of other
+        shapes.
+        """
+        inputs = [alter(x) if x is not None and is_float(x) else x for x in self.node.inputs]
+        try:
+            others = evaluate(replace(self.node, inputs=tuple(inputs)))
+        except (InvalidNode, NotSupported):
+            return self.all()
+        return tuple(map(_difference, self.outputs, others))
+
+
+#: Returns what a suggestion covers; None for nothing.
+Rule: TypeAlias = Callable[[Subject], Masks | None]
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """What a text suggests about some operators, without a statement.
+
+    Attributes:
+        id: A short name.
+        text: Why a deviation is a warning, as a sentence.
+        operators: The names of the operators; empty for all.
+        rule: Finds the covered elements.
+        whole: It is about the node as a whole, so that its outputs may have other shapes too.
+    """
+
+    id: str
+    text: str
+    operators: Collection[str]
+    rule: Rule
+    whole: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Suggested:
+    """What the text of a node only suggests.
+
+    Attributes:
+        suggestions: The suggestions that cover something.
+        masks: The covered elements of each output.
+        whole: The node as a whole is covered.
+    """
+
+    suggestions: tuple[Suggestion, ...]
+    masks: Masks
+    whole: bool
+
+    @property
+    def covers_everything(self) -> bool:
+        """True if no output has an element that the text states."""
+        return self.whole or all(mask.all() for mask in self.masks)
+
+
+def suggested(node: Node) -> Suggested | None:
+    """Return what the text of a node only suggests; None if it states everything.
+
+    None too for a whole model, and for a node without an answer.
+    """
+    from opcheck.engine.suggestions.table import SUGGESTIONS
+
+    if node.op == GRAPH:
+        return None
+    try:
+        subject = Subject(node, evaluate(node))
+    except (InvalidNode, NotSupported, MemoryError):
+        return None
+    found = [*_found(subject, SUGGESTIONS)]
+    if not found:
+        return None
+    masks = subject.all(False)
+    for _, covered in found:
+        masks = tuple(mask | more for mask, more in zip(masks, covered, strict=True))
+    suggestions = tuple(suggestion for suggestion, _ in found)
+    return Suggested(suggestions, masks, any(each.whole for each in suggestions))
+
+
+def _found(
+    subject: Subject, suggestions: Sequence[Suggestion]
+) -> Iterator[tuple[Suggestion, Masks]]:
+    """Yield the suggestions that cover something of a node, with what they cover."""
+    for suggestion in suggestions:
+        if suggestion.operators and subject.name not in suggestion.operators:
+            continue
+        masks = suggestion.rule(subject)
+        if masks is not None and (suggestion.whole or any(mask.any() for mask in masks)):
+            yield suggestion, masks
+
+
+def is_float(x: Array) -> bool:
+    """Return True for floats of 16 bits or more."""
+    dtype = dtypes.of(x)
+    return dtype is not None and dtype.kind == "float"
+
+
+def real(x: Array) -> Array:
+    """Return numbers in float64; those of other kinds, such as texts, as zeros."""
+    dtype = dtypes.of(x)
+    if dtype is None or dtype.kind not in ("float", "minifloat", "int", "bool"):
+        return np.zeros(np.shape(x))
+    return np.asarray(x).astype(np.float64)
+
+
+def _difference(before: Array, after: Array) -> Array:
+    """Return a mask of the elements of an output that differ; all, if the shapes do."""
+    if np.shape(before) != np.shape(after):
+        return np.ones(np.shape(before), bool)
+    if before.dtype.hasobject:
+        return np.asarray(before != after, bool)
+    with np.errstate(invalid="ignore"):
+        a, b = real(before), real(after)
+        return np.asarray((a != b) & ~(np.isnan(a) & np.isnan(b)))

@@ -1,0 +1,125 @@
+"""Rules about Cast and CastLike, and other operators that convert numbers."""
+
+from decimal import Decimal, InvalidOperation
+
+import numpy as np
+
+from opcheck import dtypes
+from opcheck.dtypes import DType
+from opcheck.engine.suggestions import Masks, Subject
+from opcheck.model import Array
+
+#: Since this version the text says which numbers are true.
+_TRUTH_IS_STATED = 13
+#: The type of powers of 2, which has no 0.
+_POWERS = "float8e8m0"
+_NUMBERS = ("float", "minifloat", "int")
+
+
+def of_rounded_casts(subject: Subject) -> Masks | None:
+    """Cover finite numbers that the type of the output does not hold as they are.
+
+    The text states how a float is rounded to a type of 8 bits, and what is out of range of others,
+    but not next to which number the range ends.
+    """
+    x, dtype, target = _of_cast(subject)
+    if dtype.kind not in _NUMBERS or target.kind not in _NUMBERS:
+        return None
+    before, after = _exactly(x), _exactly(subject.outputs[0])
+    with np.errstate(invalid="ignore"):
+        is_rounded = (before != after) & np.isfinite(before)
+        is_finite = np.isfinite(after)
+        if target.kind == "int":
+            # What an integer type does not hold wraps around; a fraction is what is cut off.
+            return (np.asarray(is_rounded & (before != np.rint(before))),)
+        largest = float(dtypes.limits(target)[1])
+        next_power = np.ldexp(1.0, np.frexp(largest)[1])
+        is_at_the_end = ~is_finite & (np.abs(before) > largest) & (np.abs(before) < next_power)
+        if _is_rounding_stated(subject, dtype, target):
+            return (np.asarray(is_rounded & is_at_the_end),)
+        return (np.asarray(is_rounded & (is_finite | is_at_the_end)),)
+
+
+def _is_rounding_stated(subject: Subject, dtype: DType, target: DType) -> bool:
+    """Return True if the text states how `dtype` is rounded to `target`."""
+    if target.name == _POWERS:
+        # CastLike names the modes of rounding, and has no table of them.
+        is_default = subject.node.attrs.get("round_mode", "up") == "up"
+        return subject.name == "Cast" or is_default
+    return target.name.startswith("float8") and dtype.kind != "int"
+
+
+def of_casts_of_texts(subject: Subject) -> Masks | None:
+    """Cover numbers that texts are rounded to, texts of integers, and texts that are no numbers."""
+    x, dtype, target = _of_cast(subject)
+    if dtype.kind == "int" and target.kind == "string":
+        return subject.all()
+    if dtype.kind != "string":
+        return None
+    texts = x.reshape(-1).tolist()
+    if target.kind == "string":
+        is_covered = [_number(text) is None for text in texts]
+    elif target.kind in ("float", "minifloat"):
+        given = subject.outputs[0].astype(np.float64).reshape(-1).tolist()
+        is_covered = [*map(_is_rounded, texts, given)]
+    else:
+        return None
+    return (np.reshape(is_covered, x.shape),)
+
+
+def _is_rounded(text: str, given: float) -> bool:
+    """Return True if a text states another number than the one given, or one beyond it."""
+    number = _number(text)
+    if number is None or not number.is_finite():
+        return False
+    return not np.isfinite(given) or Decimal(given) != number
+
+
+def of_truth(subject: Subject) -> Masks | None:
+    """Cover booleans of numbers other than 0 and 1, of versions that do not mention them."""
+    x, dtype, target = _of_cast(subject)
+    if target.kind != "bool" or subject.since >= _TRUTH_IS_STATED or dtype.kind == "string":
+        return None
+    numbers = _exactly(x)
+    return (np.asarray((numbers != 0) & (numbers != 1)),)
+
+
+def of_powers_of_2(subject: Subject) -> Masks | None:
+    """Cover what CastLike makes of 0 in the type of powers of 2, which has none."""
+    x, dtype, target = _of_cast(subject)
+    if target.name != _POWERS or dtype.kind not in _NUMBERS:
+        return None
+    return (np.asarray(_exactly(x) == 0),)
+
+
+def of_attributes_without_effect(subject: Subject) -> Masks | None:
+    """Cover a cast whose attribute is for other types than its own."""
+    _, _, target = _of_cast(subject)
+    is_of_8_bits = target.kind == "minifloat"
+    has_saturate = "saturate" in subject.node.attrs and not is_of_8_bits
+    has_mode = "round_mode" in subject.node.attrs and not is_of_8_bits
+    return subject.all() if has_saturate or has_mode else None
+
+
+def _of_cast(subject: Subject) -> tuple[Array, DType, DType]:
+    """Return the input of a cast, its dtype and that of the output."""
+    x = subject.node.given[0]
+    dtype, target = dtypes.of(x), dtypes.of(subject.outputs[0])
+    assert dtype
+    assert target
+    return x, dtype, target
+
+
+def _exactly(x: Array) -> Array:
+    """Return numbers of any type as long doubles."""
+    if x.dtype.kind in "iub":
+        return x.astype(np.longdouble)
+    return x.astype(np.float64).astype(np.longdouble)
+
+
+def _number(text: str) -> Decimal | None:
+    """Return the number that a text states; None if it states none."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return None

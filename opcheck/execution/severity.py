@@ -1,0 +1,102 @@
+"""Where a wrong answer is a warning because the text only suggests the right one.
+
+The rule of a shipped case says so, `should`. Of a case that states no rule and no answer the engine
+decides it: see `opcheck.engine.suggestions`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from opcheck.backends.execute import Outputs
+from opcheck.compare import verdict
+from opcheck.compare.outputs import in_its_dtype
+from opcheck.compare.verdict import Admitted, Judgement
+from opcheck.engine import Node
+from opcheck.engine.suggestions import Suggested, suggested
+from opcheck.execution.expected import node_of
+from opcheck.model import Array, Case, Foreign, Outcome, Produced, Question, Verdict
+
+#: Failures that a suggestion about the node as a whole covers.
+_OF_NODES = ("values", "shape", "dtype", "count", "type", "raised")
+
+
+def eased_if_suggested(
+    case: Case,
+    judgement: Judgement,
+    outcome: Outcome,
+    admitted: Sequence[Admitted],
+    node: Node,
+) -> Judgement:
+    """Return a failure as a warning, if nothing but what the text suggests is wrong.
+
+    A judgement that is no failure is returned as it is, and so is any of a case that states its own
+    rule. A refusal is a warning where everything is only suggested. Raises what a formula raises
+    for a bound.
+    """
+    if judgement.verdict not in (Verdict.FAIL, Verdict.ERROR) or not case.leaves_rule_to_engine:
+        return judgement
+    vague = suggested(node)
+    if vague is None:
+        return judgement
+    if vague.covers_everything:
+        is_covered = judgement.failure in _OF_NODES
+    else:
+        is_of_values = judgement.failure == "values"
+        is_covered = is_of_values and _is_right_elsewhere(case, outcome, admitted, vague)
+    if not is_covered:
+        return judgement
+    why = "; ".join(f"{each.text} ({each.id})" for each in vague.suggestions)
+    reason = f"{judgement.reason}; the text only suggests the right answer: {why}"
+    return replace(judgement, verdict=Verdict.WARN, reason=reason)
+
+
+def _is_right_elsewhere(
+    case: Case, outcome: Outcome, admitted: Sequence[Admitted], suggested: Suggested
+) -> bool:
+    """Return True if an answer is right with the right elements in place of those covered."""
+    answer = verdict.first_answer(admitted)
+    if answer is None or not isinstance(outcome, Produced):
+        return False
+    right = [in_its_dtype(want) for want in answer.wants]
+    mended = _mended(outcome.outputs, right, suggested)
+    again = None
+    if outcome.again is not None:
+        again = _mended(outcome.again, right, suggested)
+        if again is None:
+            return False
+    if mended is None:
+        return False
+    judgement = verdict.judge(
+        "must", admitted, replace(outcome, outputs=mended, again=again), case.tolerance
+    )
+    return verdict.is_right(judgement)
+
+
+def _mended(outputs: Outputs, right: Sequence[Array], suggested: Suggested) -> Outputs | None:
+    """Return outputs with the right elements where the text only suggests them.
+
+    None if an output is no tensor, or of another number, shape or type than the right one.
+    """
+    if not len(outputs) == len(right) == len(suggested.masks):
+        return None
+    mended = []
+    for output, want, mask in zip(outputs, right, suggested.masks, strict=True):
+        if isinstance(output, Foreign):
+            return None
+        if not output.shape == want.shape == mask.shape or output.dtype != want.dtype:
+            return None
+        mended.append(np.where(mask, want, output))
+    return tuple(mended)
+
+
+def is_only_suggested(case: Case, question: Question) -> bool:
+    """Return True for a case without a rule of its own of which the text states nothing.
+
+    Raises UsageError if a file of a model's weights has changed.
+    """
+    if not case.leaves_rule_to_engine:
+        return False
+    vague = suggested(node_of(question.task, question.inputs))
+    return vague is not None and vague.covers_everything

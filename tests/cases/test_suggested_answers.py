@@ -1,0 +1,82 @@
+"""A case that states no rule gets from the engine the rule that shipped cases state.
+
+A shipped case says `should` itself, and the engine's suggestions say it for users' cases. These are
+two statements of one thing.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+import opcheck
+from opcheck.engine import operator_of
+from opcheck.engine.operators import every
+from opcheck.engine.suggestions import suggested
+from opcheck.engine.suggestions.table import SUGGESTIONS
+from opcheck.execution import expected
+from opcheck.model import Case
+from tests.asking import judged_operators
+
+#: Cases of the rule `should` for a reason that a formula cannot know.
+NOT_KNOWN = {
+    ("LpPool", "three_four_five_within_one_ulp"): "its tolerance is stated, which is narrower",
+    ("DML_LP_POOLING", "within_one_ulp"): "its tolerance is stated, which is narrower",
+    ("DML_LP_POOLING1", "within_one_ulp"): "its tolerance is stated, which is narrower",
+    ("Abs", "zeros_lose_their_sign"): "its tolerance asks for the signs of zeros",
+    ("Neg", "zeros_change_their_sign"): "its tolerance asks for the signs of zeros",
+    ("Mod", "signs_of_multiples_rounded_down"): "its tolerance asks for the signs of zeros",
+    ("Attention", "two_types"): "one row of the matrix has one type",
+    ("LabelEncoder", "other_bits_of_nan"): "NaN is one number to the engine",
+    ("DepthToSpace", "every_type#empty"): "without an element no order is wrong",
+    ("SpaceToDepth", "every_type#empty"): "without an element no order is wrong",
+    ("ReduceLogSum", "long_logarithms"): "16-bit sums have no bound; those of float32 have one",
+    ("ReduceLogSumExp", "long_logarithms"): "16-bit sums have no bound; those of float32 have one",
+}
+
+
+def names_of(case: Case) -> tuple[tuple[str, str], ...]:
+    """Return the operator with the name of a case, and with its name and label."""
+    label = f"{case.name}#{case.row}"
+    return (case.op.name, case.name), (case.op.name, label)
+
+
+def is_asked(case: Case) -> bool:
+    """Return True for a node that should give an answer which the engine computes."""
+    return (
+        case.rule == "should"
+        and case.expect.rejection is None
+        and case.model is None
+        and operator_of(case.op) is not None
+    )
+
+
+def stated_alone(cases: Iterator[Case]) -> Iterator[str]:
+    """Yield the cases of the rule `should` of which the engine takes everything for stated."""
+    for case in cases:
+        if any(name in NOT_KNOWN for name in names_of(case)):
+            continue
+        question = expected.question(case)
+        node = expected.node_of(question.task, question.inputs)
+        is_declined = False
+        try:
+            expected.answers_of(case, node)
+        except expected.Unsupported:
+            is_declined = True  # nothing is decided against the case
+        if suggested(node) is None and not is_declined:
+            yield case.id
+
+
+@pytest.mark.gate
+def test_the_engine_suggests_what_the_cases_suggest(of_part) -> None:
+    """At every level: so a gate asks some operators alone, and loads no others."""
+    names = of_part(sorted({operator.name for operator in judged_operators()}))
+    cases = filter(is_asked, opcheck.load(ops=names, level="deep"))
+    assert [*stated_alone(cases)] == []
+
+
+def test_each_suggestion_is_about_operators_that_exist() -> None:
+    names = {operator.name for operator in every()}
+    for suggestion in SUGGESTIONS:
+        assert {*suggestion.operators} <= names, suggestion.id
+        assert suggestion.operators, suggestion.id
+    assert len({suggestion.id for suggestion in SUGGESTIONS}) == len(SUGGESTIONS)

@@ -1,0 +1,162 @@
+"""What the text of a node only suggests: which elements, and which nodes as a whole."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcheck import opset
+from opcheck.engine import Node
+from opcheck.engine.suggestions import Suggested, suggested
+
+NAN, INF = np.nan, np.inf
+SUBNORMAL = 1e-40
+
+
+def f(*numbers: float, dtype: Any = np.float32) -> np.ndarray:
+    return np.array(numbers, dtype)
+
+
+def i(*numbers: int, dtype: Any = np.int64) -> np.ndarray:
+    return np.array(numbers, dtype)
+
+
+def of_node(op: str, since: int, *inputs: Any, domain: str = "", **attrs: Any) -> Suggested | None:
+    return suggested(Node(opset.versions(domain, op)[since].op, inputs, attrs))
+
+
+#: The elements that are only suggested, of each node and the id of the suggestion.
+ELEMENTS = [
+    ("powers", "Pow", 15, (i(2, 3, 0, 1), i(-1, 2, 0, -5)), {}, [1, 0, 1, 0]),
+    ("powers", "Pow", 15, (f(-8, 1, 0, 3), f(0.5, INF, -1, 2)), {}, [1, 1, 1, 0]),
+    ("subnormals", "Abs", 13, (f(-SUBNORMAL, -2),), {}, [1, 0]),
+    ("subnormals", "Equal", 19, (f(SUBNORMAL, 1, 2), f(0, 1, SUBNORMAL)), {}, [1, 0, 0]),
+    ("overflow", "Add", 14, (f(3e38, 1), f(3e38, 2)), {}, [1, 0]),
+    ("no-value", "Log", 13, (f(-1, 0, 1, INF),), {}, [1, 1, 0, 0]),
+    ("division", "Div", 14, (f(1, 0, 6), f(0, 0, 2)), {}, [1, 1, 0]),
+    ("no-shares", "Softmax", 13, (f(-INF, -INF),), {}, [1, 1]),
+    ("nan-otherwise", "ThresholdedRelu", 10, (f(NAN, 2),), {}, [1, 0]),
+    ("slope-of-no-number", "PRelu", 16, (f(3, -2, 5), f(INF, INF, 1)), {}, [1, 0, 0]),
+    ("rounded-special-numbers", "Floor", 6, (f(NAN, INF, 1.5),), {}, [1, 1, 0]),
+    ("cast-is-rounded", "Cast", 13, (f(1.5, 2, -0.5),), {"to": 7}, [1, 0, 1]),
+    ("cast-is-rounded", "Cast", 13, (f(1 + 2**-20, 2, 70000),), {"to": 10}, [1, 0, 0]),
+    ("cast-to-bool", "Cast", 9, (i(2, 1, 0),), {"to": 9}, [1, 0, 0]),
+    (
+        "bits-shifted-out",
+        "BitShift",
+        11,
+        (i(255, 3, dtype=np.uint8), i(7, 1, dtype=np.uint8)),
+        {"direction": "LEFT"},
+        [1, 0],
+    ),
+]
+
+
+@pytest.mark.parametrize(("id_", "op", "since", "inputs", "attrs", "covered"), ELEMENTS)
+def test_elements_are_only_suggested(id_, op, since, inputs, attrs, covered):
+    found = of_node(op, since, *inputs, **attrs)
+    assert found is not None
+    assert [suggestion.id for suggestion in found.suggestions] == [id_]
+    assert found.masks[0].tolist() == [*map(bool, covered)]
+    assert not found.whole
+    assert found.covers_everything == all(covered)
+
+
+X = np.arange(1.0, 13, dtype=np.float32).reshape(3, 4)
+ROW = X.reshape(1, 1, 12)
+IMAGE = X.reshape(1, 1, 3, 4)
+#: Nodes of which everything is only suggested, and the like of which the text states.
+WHOLE = [
+    ("matrix-alone", "LpNormalization", 22, (ROW,), (X,), {}, {}),
+    ("no-axes", "Squeeze", 13, (X, i()), (ROW, i(0)), {}, {}),
+    (
+        "pads-as-large-as-windows",
+        "LpPool",
+        18,
+        (ROW,),
+        (ROW,),
+        {"kernel_shape": [2], "pads": [2, 0]},
+        {"kernel_shape": [2], "pads": [1, 0]},
+    ),
+    (
+        "order-of-blocks",
+        "SpaceToDepth",
+        1,
+        (X.reshape(1, 1, 2, 6),),
+        (X.reshape(1, 1, 2, 6),),
+        {"blocksize": 2},
+        {"blocksize": 1},
+    ),
+    ("range-of-a-slice", "Slice", 11, (X, i(-9), i(2)), (X, i(0), i(2)), {}, {}),
+    (
+        "reflection",
+        "Pad",
+        13,
+        (X, i(0, 4, 0, 0)),
+        (X, i(0, 3, 0, 0)),
+        {"mode": "reflect"},
+        {"mode": "reflect"},
+    ),
+    ("one-class-or-none", "OneHot", 11, (i(0), i(0), f(0, 1)), (i(0), i(2), f(0, 1)), {}, {}),
+    (
+        "order-of-slices",
+        "Unique",
+        11,
+        (f(1, 5, 2, 0).reshape(2, 2),),
+        (f(1, 2, 2, 5).reshape(2, 2),),
+        {"axis": 0},
+        {"axis": 0},
+    ),
+    (
+        "ties-in-any-order",
+        "TopK",
+        11,
+        (f(1, 1, 2), i(2)),
+        (f(1, 3, 2), i(2)),
+        {"sorted": 0},
+        {"sorted": 0},
+    ),
+    (
+        "odd-padding",
+        "ConvTranspose",
+        1,
+        (ROW, ROW[..., :3]),
+        (ROW, ROW[..., :3]),
+        {"output_shape": [13]},
+        {"output_shape": [12]},
+    ),
+    ("vectors-alone", "Tanh", 1, (X,), (X[0],), {}, {}),
+    (
+        "ends-far-apart",
+        "Range",
+        11,
+        (i(0)[0], i(2**62)[0], i(2**61)[0]),
+        (i(0)[0], i(5)[0], i(2)[0]),
+        {},
+        {},
+    ),
+]
+
+
+@pytest.mark.parametrize(("id_", "op", "since", "vague", "stated", "attrs", "others"), WHOLE)
+def test_nodes_are_only_suggested(id_, op, since, vague, stated, attrs, others):
+    found = of_node(op, since, *vague, **attrs)
+    assert found is not None
+    assert id_ in [suggestion.id for suggestion in found.suggestions]
+    assert found.covers_everything
+    assert of_node(op, since, *stated, **others) is None
+
+
+def test_a_node_that_is_illegal_or_stated_suggests_nothing():
+    assert of_node("Add", 14, X, X) is None
+    assert of_node("Add", 14, X, np.float32([1, 2, 3])) is None
+
+
+def test_what_a_subnormal_input_decides_is_found_by_evaluation():
+    x = f(1, SUBNORMAL, 3, 4).reshape(2, 2)
+    found = of_node("Transpose", 13, x)
+    assert found is not None
+    assert found.masks[0].tolist() == [[False, False], [True, False]]
+    found = of_node("ArgMax", 13, x - x + f(0, SUBNORMAL, 3, 4).reshape(2, 2), axis=1, keepdims=0)
+    assert found is not None
+    assert found.masks[0].tolist() == [True, False]

@@ -1,0 +1,112 @@
+"""A wrong answer is a warning where the text only suggests the right one, and no rule is stated."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx.parser import parse_model
+
+import opcheck
+from opcheck.execution.golden import golden_tests
+from opcheck.model import Case, Verdict
+from opcheck.suite import load_all
+
+POWERS = """
+op: Pow
+opset: 15
+cases:
+- name: powers
+  RULE
+  dtype: int32
+  inputs: {X: [2, 3, 7], Y: [-1, 2, -1]}
+"""
+RIGHT = np.int32([0, 9, 0])
+ROUNDED_UP = np.int32([1, 9, 1])
+WRONG = np.int32([0, 8, 0])
+
+
+def case_of(folder: Path, text: str = POWERS, rule: str = "") -> Case:
+    stated = f"rule: {rule}" if rule else ""
+    (folder / "mine.yaml").write_text(text.replace("RULE", stated))
+    (case,) = load_all([folder / "mine.yaml"])
+    return case
+
+
+def verdict(case: Case, answer: Any) -> tuple[str, str | None]:
+    def backend(*inputs: Any, **attrs: Any) -> Any:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    (result,) = opcheck.run([case], [backend])
+    return result.verdict, result.failure
+
+
+@pytest.mark.parametrize(
+    ("rule", "answer", "expected"),
+    [
+        ("", RIGHT, (Verdict.PASS, None)),
+        ("", ROUNDED_UP, (Verdict.WARN, "values")),
+        ("should", ROUNDED_UP, (Verdict.WARN, "values")),
+        ("must", ROUNDED_UP, (Verdict.FAIL, "values")),
+        ("", WRONG, (Verdict.FAIL, "values")),
+        ("", RIGHT[:2], (Verdict.FAIL, "shape")),
+        ("", ValueError("no"), (Verdict.ERROR, "raised")),
+    ],
+)
+def test_a_case_without_a_rule_warns_where_the_text_suggests(tmp_path, rule, answer, expected):
+    assert verdict(case_of(tmp_path, rule=rule), answer) == expected
+
+
+def test_a_stated_answer_must_come_out(tmp_path):
+    case = case_of(tmp_path, f"{POWERS}  expect: {{Z: [0, 9, 0]}}\n")
+    assert verdict(case, ROUNDED_UP) == (Verdict.FAIL, "values")
+
+
+BLOCKS = """
+op: SpaceToDepth
+opset: 1
+cases:
+- name: blocks
+  RULE
+  dtype: float32
+  attrs: {blocksize: 2}
+  inputs: {input: {shape: [1, 1, 2, 4], integers: [1, 99]}}
+"""
+
+
+ZEROS = [np.zeros((1, 4, 1, 2), np.float32)]
+
+
+def test_a_node_that_is_suggested_as_a_whole_may_be_refused(tmp_path):
+    case = case_of(tmp_path, BLOCKS)
+    assert verdict(case, ValueError("no")) == (Verdict.WARN, "raised")
+    assert verdict(case, ZEROS) == (Verdict.WARN, "values")
+    assert verdict(case_of(tmp_path, BLOCKS, "must"), ValueError("no"))[0] is Verdict.ERROR
+
+
+def test_a_reason_names_the_suggestion(tmp_path, wording):
+    (result,) = opcheck.run([case_of(tmp_path)], [lambda x, y: ROUNDED_UP])
+    assert result.reason == wording
+
+
+def test_golden_files_have_the_rule_of_the_engine(tmp_path):
+    (blocks,) = golden_tests(case_of(tmp_path, BLOCKS)).tests
+    (powers,) = golden_tests(case_of(tmp_path)).tests
+    (stated,) = golden_tests(case_of(tmp_path, BLOCKS, "must")).tests
+    assert (blocks.kind, powers.kind, stated.kind) == ("should", "must", "must")
+
+
+def test_a_model_of_one_node_has_the_rule_of_the_engine(tmp_path):
+    text = """<ir_version: 3, opset_import: ["" : 1]>
+    net (float[1, 1, 2, 4] x) => (float[1, 4, 1, 2] y) { y = SpaceToDepth <blocksize = 2> (x) }"""
+    onnx.save(parse_model(text), tmp_path / "net.onnx")
+    (case,) = load_all([tmp_path / "net.onnx"])
+    assert verdict(case, ZEROS) == (Verdict.WARN, "values")
+
+
+def test_shipped_cases_state_their_own_rule():
+    cases = opcheck.load(ops=["Pow"])
+    assert not any(case.leaves_rule_to_engine for case in cases)

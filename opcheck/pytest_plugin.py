@@ -340,8 +340,10 @@ def pytest_collect_what_pytest_leaves_out(
     # Pytest collects hidden files, and enters no hidden folder.
     hidden = hidden_case_files(folders)
     judges.left_out += [path for path in hidden if real(path) not in judges.collected]
-    if problems:  # links that lead nowhere, which pytest passes over
-        raise pytest.UsageError(*map(str, problems))
+    # Links that lead nowhere, which pytest passes over; a file that it collected has its own error.
+    passed_over = [each for each in problems if real(Path(each.file)) not in judges.collected]
+    if passed_over:
+        raise pytest.UsageError(*map(str, passed_over))
 
 
 def _is_left_out(session: pytest.Session, folder: Path, file: Path) -> bool:

@@ -8,11 +8,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from opcheck.dtypes import DTYPES, DType, round_to
-from opcheck.engine.evaluate import exactly, precisely
+from opcheck.engine.evaluate import precisely, with_undefined_elements
 from opcheck.engine.node import Node
 from opcheck.engine.outputs import Drawn, Expected
 from opcheck.engine.tiers import Tier
-from opcheck.errors import NotSupported
+from opcheck.errors import NotSupported, decline
 from opcheck.model import Array
 from opcheck.numbers.arithmetic import VALUE_GRIDS, Grid
 
@@ -44,15 +44,17 @@ class _Left(NamedTuple):
 def correctly_rounded(node: Node) -> tuple[tuple[Array, ...], Method]:
     """Return the outputs rounded once to their own types, and how they came about.
 
-    Raises InvalidNode for a node that is forbidden; NotSupported for one that is not implemented
-    and for outputs drawn at random; MemoryError and WrongOperator as a formula does; Unrounded
-    where all DIGITS do not tell what an element rounds to, precise numbers contradict bounded ones,
-    or an integer may be any number.
+    Raises InvalidNode for a node that is forbidden; NotSupported for one that is not implemented,
+    for outputs drawn at random and for elements that no text defines; MemoryError and WrongOperator
+    as a formula does; Unrounded where all DIGITS do not tell what an element rounds to, precise
+    numbers contradict bounded ones, or an integer may be any number.
     """
     rounded: dict[int, Array] = {}
     method: Method = "exact"
     left: dict[int, _Left] = {}
-    for place, output in enumerate(exactly(node)):
+    outputs, undefined = with_undefined_elements(node)
+    decline(bool(undefined), "some of its elements may be anything")
+    for place, output in enumerate(outputs):
         if isinstance(output, Drawn):
             raise NotSupported("its outputs are drawn at random")
         if not isinstance(output, Expected):

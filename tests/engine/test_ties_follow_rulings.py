@@ -107,7 +107,7 @@ REASONS: Mapping[str, tuple[Reason, ...]] = {
     "rotary_embedding.rotated": (PERMUTATION,),
     "scatter.turns_of": (
         Argued(
-            "It numbers the updates of one element; `check_order` declines where their order shows."
+            "It numbers the updates of one element; `depend_on_order` leaves out where order shows."
         ),
     ),
     "softmax.jointly": (PERMUTATION,),

@@ -66,6 +66,56 @@ def judged(text: str, backend: Callable[..., Any], folder: Path) -> Verdict:
     return result.verdict
 
 
+DIVISION_BY_0 = """
+op: Div
+cases:
+- {name: mine, opset: 14, dtype: int32, inputs: {A: [7, -9, 8], B: [0, 2, 4]}}
+"""
+
+
+def dividing(anything: int, error: int) -> Callable[..., Any]:
+    """A backend of Div that divides by 0 to a number, and is off by an error elsewhere."""
+
+    def backend(a: Any, b: Any, **attributes: Any) -> Any:
+        quotient = np.trunc(a / np.where(b == 0, 1, b)) + error
+        return np.where(b == 0, anything, quotient).astype(np.int32)
+
+    return backend
+
+
+@pytest.mark.parametrize(
+    ("backend", "verdict"),
+    [
+        pytest.param(dividing(12345, 0), Verdict.PASS, id="any number"),
+        pytest.param(dividing(12345, 1), Verdict.FAIL, id="wrong beside it"),
+        pytest.param(refusing, Verdict.PASS, id="refused"),
+    ],
+)
+def test_beside_an_element_that_may_be_anything_others_are_judged(backend, verdict, tmp_path):
+    assert judged(DIVISION_BY_0, backend, tmp_path) is verdict
+
+
+def test_a_pass_says_how_much_of_such_a_node_was_judged(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(DIVISION_BY_0)
+    (result,) = opcheck.run(opcheck.load(file), dividing(1, 0))
+    (comparison,) = result.comparisons
+    assert (comparison.unjudged, comparison.total) == (1, 3)
+
+
+def test_a_node_of_nothing_else_is_unsupported(tmp_path: Path) -> None:
+    alone = DIVISION_BY_0.replace("[7, -9, 8]", "[7]").replace("[0, 2, 4]", "[0]")
+    assert judged(alone, dividing(1, 0), tmp_path) is Verdict.UNSUPPORTED
+
+
+@pytest.mark.parametrize(("last", "verdict"), [(2, Verdict.PASS), (3, Verdict.BAD_CASE)])
+def test_a_case_may_state_what_no_text_defines_but_nothing_wrong_beside_it(
+    last, verdict, tmp_path
+) -> None:
+    stated = DIVISION_BY_0.replace("}}", f"}}, expect: {{C: [5, -4, {last}]}}}}")
+    assert judged(stated, dividing(5, 0), tmp_path) is verdict
+
+
 @pytest.mark.parametrize(
     "y",
     [

@@ -11,6 +11,7 @@ the operators.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,7 +32,7 @@ from opcheck.engine.ops.pools import COUNTED_WINDOW, DROPPED_WINDOW, ENDS, INDEX
 from opcheck.engine.ops.quantization import LONG_ZERO
 from opcheck.engine.readings import deciding
 from opcheck.engine.rulings import has_nan
-from opcheck.engine.undefined import marking, reshaped
+from opcheck.engine.undefined import marking, reshaped, undefined_where
 from opcheck.numbers import Array
 from opcheck.numbers.faulty import seen
 from opcheck.opset import DML
@@ -53,27 +54,26 @@ DECIDED_REASONS = (ENDS, TIES, LONG_ZERO)
 # ── what the pages do not define ──────────────────────────────────────────────────────────────
 
 
-def check_values(part: Lowered, inputs: Sequence[Array]) -> None:
-    """Raise NotSupported for elements of which the operator's page does not define the result.
-
-    Those are a scale of 0 of DequantizeLinear, and NaN in an input of Elu, Max, Min, Relu or Sign.
-    inputs: those of DirectML.
-    """
+def check_scale(part: Lowered, inputs: Sequence[Array]) -> None:
+    """Raise NotSupported for a scale of 0 of DequantizeLinear; inputs: those of DirectML."""
     if part.name == "DequantizeLinear" and not seen(inputs[1]).all():
         raise_unspecified("a scale of 0")
-    if part.name in UNDEFINED_OF_NAN and has_nan(*inputs):
-        raise_unspecified("NaN")
 
 
-def check_powers(base: Array, exponent: Array) -> None:
-    """Raise NotSupported for 0 to the power of 0.
+def with_undefined_elements(part: Lowered, tensors: Sequence[Array], result: Any) -> Any:
+    """Return the result of ONNX's operator, of which some elements may be anything.
 
-    The tensors broadcast. NaN next to 0 is allowed.
+    Those are of NaN in a tensor of Elu, Max, Min, Relu or Sign, and 0 to the power of 0, of which
+    the operator's page says nothing. tensors: those of ONNX's operator, which broadcast. Raises
+    NotSupported, while judging, if there are no others, and in graphs.
     """
-    # A comparison with NaN is false, and powers of NaN are defined.
-    is_0_to_0 = (seen(base) == 0) & (seen(exponent) == 0)
-    if is_0_to_0.any():
-        raise_unspecified("0 to the power of 0")
+    if part.name in UNDEFINED_OF_NAN and has_nan(*tensors):
+        are_nan = [seen(x) != seen(x) for x in tensors]
+        return undefined_where(result, reduce(np.logical_or, are_nan), "NaN")
+    if part.name == "Pow":
+        base, exponent = map(seen, tensors)
+        return undefined_where(result, (base == 0) & (exponent == 0), "0 to the power of 0")
+    return result
 
 
 # ── the tensors of ONNX's operator ────────────────────────────────────────────────────────────
@@ -85,17 +85,14 @@ def tensors_of_onnx(
     """Return the inputs of ONNX's operator: those of DirectML's, then those that are members there.
 
     `sizes` are the shapes of inputs that ONNX has otherwise. Raises NotSupported where the page
-    does not define the result: 0 to the power of 0, indices out of range, a scale of 0, NaN for
-    Elu, Max, Min, Relu and Sign. Raises it too for members that no number of the tensor's type can
-    be, and a minimum above the maximum.
+    does not define the result: indices out of range, and a scale of 0. Raises it too for members
+    that no number of the tensor's type can be, and a minimum above the maximum.
     """
-    check_values(part, inputs)
+    check_scale(part, inputs)
     tensors = [xp.reshape(x, sizes[n]) if n in sizes else x for n, x in enumerate(inputs)]
     if members.get("Mode") == "CONVOLUTION":
         tensors[1] = mirrored(tensors[1])
     tensors += map(xp.lifted, part.constants(inputs, members).values())
-    if part.name == "Pow":
-        check_powers(*tensors)
     rounding = members.get("RoundingMode", "")
     if rounding.startswith("TOWARD"):
         tensors[0] = rounded_toward(rounding, tensors[0])
@@ -163,6 +160,7 @@ def renamed(lowered: Lowered, formulas: Mapping[str, Formula]) -> Formula:
                 with marking(allowed=False):
                     return of_each_matrix(function, inputs, attributes)
             result = function(*tensors, **attributes)
+        result = with_undefined_elements(part, tensors, result)
         return reshaped(result, tuple(sizes[-1])) if -1 in sizes else result
 
     schema = lowered.schema

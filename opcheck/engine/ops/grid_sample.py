@@ -43,6 +43,7 @@ from opcheck.engine.operators import (
 from opcheck.engine.ops.deform_conv import sampled
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import flag
+from opcheck.engine.undefined import undefined_where
 from opcheck.errors import InvalidNode
 from opcheck.numbers import Array
 
@@ -578,8 +579,9 @@ def grid_sample(
     Raises InvalidNode for an unknown mode or padding_mode, and for other shapes. An align_corners
     other than 0 and 1 counts as either, or raises it: FLAG_OF_ANOTHER_NUMBER.
 
-    Raises NotSupported for a grid with infinity or NaN, an X without spatial axes or pixels, unless
-    nothing is sampled, and averages of booleans, complex numbers and texts. While judging, also for
+    At a location with infinity or NaN the value may be anything. Raises NotSupported for an X
+    without spatial axes or pixels, unless nothing is sampled, and averages of booleans, complex
+    numbers and texts. While judging, also for
     averages of integers that depend on roundings, averages near NaN or infinity, and texts outside.
     Cubic averages at edges follow CUBIC_EDGES. Raises MemoryError for a Y of more than 2^28
     elements.
@@ -594,8 +596,9 @@ def grid_sample(
     if prod(sizes) and not (X.ndim > 2 and prod(X.shape[2:])):
         raise_unspecified("images without an axis, or without a pixel")
     is_aligned = flag("align_corners", align_corners)
-    if not np.isfinite(xp.values_of(grid)).all():
-        raise_unspecified("locations that are no numbers")
+    are_none = ~np.isfinite(xp.values_of(grid))
+    if are_none.any():
+        grid = xp.where(are_none, xp.zeros_like(grid), grid)
     # What is computed in float32 beside a tensor of float64 rounds so often in units of float64.
     wide = 2.0**29 * ((X.dtype == np.float64) != (grid.dtype == np.float64))
     sampling = sampler.sampling(Sampling(mode.removeprefix("bi"), padding_mode, is_aligned, wide))
@@ -612,7 +615,10 @@ def grid_sample(
         )
         for number, length in enumerate(sampler.lengths(X.shape[2:]))
     ]
-    return xp.reshape(values_at(X, axes, sampling), shape)
+    Y = xp.reshape(values_at(X, axes, sampling), shape)
+    is_none = np.expand_dims(are_none.any(axis=-1), 1)
+    marked: Array = undefined_where(Y, is_none, "locations that are no numbers")
+    return marked
 
 
 def values_at(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Array:

@@ -30,9 +30,16 @@ from opcheck.engine.axes import (
     up,
     windows_of,
 )
-from opcheck.engine.operators import check_one_of, formulas_of_versions, leave_open, operator
+from opcheck.engine.operators import (
+    DECIDED,
+    check_one_of,
+    formulas_of_versions,
+    leave_open,
+    operator,
+)
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import NAN_IN_MAXIMUM, flag
+from opcheck.engine.undefined import undefined_where
 from opcheck.errors import InvalidNode, decline, reject
 from opcheck.numbers import Array
 from opcheck.numbers.faulty import seen
@@ -101,7 +108,7 @@ GLOBAL_RANK = Ruling(
 #: Reasons to decline.
 OF_NOTHING = "nothing is said of what is made of no values"
 ENDS = "nothing is said of the maximum of a window that starts in the padding at the end"
-TIES = "any of more than two equal elements may be meant"
+TIES = "which of more than two equal elements is meant"
 
 
 # ── NaN in maxima ─────────────────────────────────────────────────────────────────────────────
@@ -330,9 +337,9 @@ def average_pool(
 
     Raises InvalidNode for X of rank below 3, attributes of another length than its spatial axes
     need or too small, pads beside an auto_pad, an unknown auto_pad, a ceil_mode other than 0 and 1
-    if FLAG_OF_ANOTHER_NUMBER refuses it, and where no window fits. Raises NotSupported, while
-    judging, for a window that starts before the padding at the end and holds padding alone, if
-    padding does not count; MemoryError for an output that is too large.
+    if FLAG_OF_ANOTHER_NUMBER refuses it, and where no window fits; MemoryError for an output that
+    is too large. A window that starts before the padding at the end and holds padding alone may be
+    anything, if padding does not count.
     """
     attributes = Attributes(
         kernel_shape=kernel_shape,
@@ -352,14 +359,26 @@ def average_pool(
         ),
     )
     count = divisor(windows, padded, count_include_pad)
-    if not (count_include_pad or started_within(windows).terms.all()):
-        leave_open("nothing is said of means of nothing")
+    is_open = are_in_padding(windows) & (not count_include_pad)
     total = xp.sums(X, windows.sums, windows.terms)
     # A float16 would round the count.
     y = xp.astype(total / count.astype(np.float64), X.dtype)
-    if not count.all() and MEAN_OF_NOTHING.reading() == "zero":
-        return xp.where(count == 0, xp.zeros_like(y), y)
-    return y
+    is_at_the_end = (count == 0) & ~is_open
+    if is_at_the_end.any() and MEAN_OF_NOTHING.reading() == "zero":
+        y = xp.where(is_at_the_end, xp.zeros_like(y), y)
+    marked: Array = undefined_where(y, is_open, "means of nothing")
+    return marked
+
+
+def are_in_padding(windows: Windows) -> NDArray[np.bool_]:
+    """Return a mask of windows of padding alone that start before the padding at the end.
+
+    It has a length for each spatial axis of the output.
+    """
+    kept = started_within(windows)
+    mask = np.zeros([axis.size for axis in windows.axes], np.bool_)
+    mask[tuple(slice(axis.size) for axis in kept.axes)] = kept.terms == 0
+    return mask
 
 
 def windows_of_means(since: int, X: Array, attributes: Attributes) -> Windows:
@@ -513,8 +532,8 @@ def max_pool(
     an auto_pad, an unknown auto_pad or storage_order, a ceil_mode other than 0 and 1 if
     FLAG_OF_ANOTHER_NUMBER refuses it, and where no window fits. Raises NotSupported for a window of
     padding alone, and indices in version 1; while judging, also for one that starts in the padding
-    at the end before version 22 or without ceil_mode, and indices of more than two equal maxima.
-    Raises MemoryError for an output that is too large.
+    at the end before version 22 or without ceil_mode. Indices of more than two equal maxima may be
+    anything. Raises MemoryError for an output that is too large.
     """
     attributes = Attributes(
         kernel_shape=kernel_shape,
@@ -546,13 +565,14 @@ def maxima_of_windows(
     windows: each with an element. Of NaN and numbers the maximum is NaN or the largest number,
     NAN_IN_MAXIMUM. The index is that of the first or of the last of equal elements, INDEX_OF_TIES;
     `storage_order` 1 counts by columns of each plane or of the whole tensor, INDEX_BY_COLUMNS.
-    Raises NotSupported, while judging, for the index of more than two equal maxima.
+    The index of more than two equal maxima may be anything, unless another text decides on TIES.
     """
     batch, channels, *lengths = X.shape
     size = prod(lengths)
     planes = xp.reshape(X, (batch, channels, size))
     maxima = []
     indices = []
+    are_undefined = []
     for part in windows.portions(batch * channels * prod(axis.kernel for axis in windows.axes)):
         places = part.places(lengths)
         # The first element of a window stands for its padding, too.
@@ -566,11 +586,15 @@ def maxima_of_windows(
             if is_nan(y).any():
                 is_maximum = is_maximum | (is_nan(under) & is_nan(y)[:, :, np.newaxis])
             indices.append(place_of_maximum(is_maximum, places, size).reshape(part.shape))
+            are_undefined.append(have_more_than_two(is_maximum, places, size).reshape(part.shape))
     y = xp.concat(maxima, axis=2)
     if outputs == 1:
         return (y,)
     joined: Array = xp.concat(indices, axis=2)
-    return y, indices_in_list(joined, X.shape, storage_order)
+    index = indices_in_list(joined, X.shape, storage_order)
+    if TIES in DECIDED.get():
+        return y, index
+    return y, undefined_where(index, np.concatenate(are_undefined, axis=2), TIES)
 
 
 def place_of_maximum(
@@ -579,17 +603,36 @@ def place_of_maximum(
     """Return the place of the maximum of each window in its plane, [N, C, windows].
 
     is_maximum: [N, C, elements of a window, windows]; places: [elements of a window, windows], each
-    below `size`. Of two places it is the first or the last: INDEX_OF_TIES. Raises NotSupported,
-    while judging, if there are more.
+    below `size`. Of several places it is the first or the last: INDEX_OF_TIES.
     """
-    first: NDArray[np.intp] = np.where(is_maximum, places, size - 1).min(axis=2)
-    last: NDArray[np.intp] = np.where(is_maximum, places, -1).max(axis=2)
+    first, last = ends_of_maxima(is_maximum, places, size)
     if (first == last).all():
         return first
-    is_between = is_maximum & (places > first[:, :, np.newaxis]) & (places < last[:, :, np.newaxis])
-    if is_between.any():
-        leave_open(TIES)
     return last if INDEX_OF_TIES.reading() == "last" else first
+
+
+def have_more_than_two(
+    is_maximum: NDArray[np.bool_], places: NDArray[np.intp], size: int
+) -> NDArray[np.bool_]:
+    """Return a mask of windows with more than two places of the maximum, [N, C, windows].
+
+    The arguments are those of `place_of_maximum`; a place may come several times.
+    """
+    first, last = ends_of_maxima(is_maximum, places, size)
+    is_between = (places > first[:, :, np.newaxis]) & (places < last[:, :, np.newaxis])
+    return np.asarray((is_maximum & is_between).any(axis=2), np.bool_)
+
+
+def ends_of_maxima(
+    is_maximum: NDArray[np.bool_], places: NDArray[np.intp], size: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the first and the last place of the maximum of each window, [N, C, windows].
+
+    The arguments are those of `place_of_maximum`.
+    """
+    first = np.where(is_maximum, places, size - 1).min(axis=2)
+    last = np.where(is_maximum, places, -1).max(axis=2)
+    return np.asarray(first, np.intp), np.asarray(last, np.intp)
 
 
 def indices_in_list(

@@ -4,8 +4,8 @@
 its value to values specified by `updates` at specific index positions specified by `indices`",
 which are those of `indexing`. With a reduction f, output[i] = f(output[i], updates[…]).
 
-No order of updates is defined. So an answer is given where there is one whatever the order: each
-element is updated once, or the reduction is a maximum or a minimum, or no order rounds.
+No order of updates is defined. So an element is judged where it is one number whatever the order:
+it is updated once, or the reduction is a maximum or a minimum, or no order rounds.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -21,6 +21,7 @@ from opcheck.engine.operators import check_one_of, check_shape, operator, raise_
 from opcheck.engine.ops.indexing import Index, index_of_elements, index_of_slices
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import NEGATIVE_INDEX, maximum, minimum
+from opcheck.engine.undefined import undefined_where
 from opcheck.errors import InvalidNode, NotSupported, reject
 from opcheck.numbers import Array, Tensor
 from opcheck.numbers.faulty import bare
@@ -65,22 +66,24 @@ def scattered(
     NAN_IN_MINIMUM. `data` stays as it is.
 
     Raises InvalidNode unless the reduction is "none" or `allowed`. Of two updates of one element by
-    none the last or the first counts, or they are refused: DUPLICATE_INDICES. Raises NotSupported
-    where the order of updates decides: an element is updated three times by none, or twice by add
-    or mul unless all are whole numbers that stay exact. Raises it also where integers may leave
-    their range, for a reduction of booleans, texts or complex numbers, and for a subnormal number
-    in the output of add or mul.
+    none the last or the first counts, or they are refused: DUPLICATE_INDICES. Where the order of
+    updates decides, an element may be anything: see `depend_on_order`. Raises NotSupported for a
+    reduction of booleans, texts or complex numbers, for a subnormal number in the output of add or
+    mul, and, while judging, if all elements may be anything, and in graphs.
     """
     check_one_of("reduction", reduction, "none", *allowed)
     places = np.arange(data.size).reshape(data.shape)[index].reshape(-1)
     turns = turns_of(places)
-    check_order(data, places, turns, updates, reduction)
+    is_open = depend_on_order(data, places, updates, reduction)
     if reduction == "none":
         turns = in_either_order(turns)
     flat = updated(data, places, turns, updates, reduction)
     if reduction in ("add", "mul"):
         check_no_subnormal(flat, data.dtype.name)
-    return xp.reshape(flat, data.shape)
+    y = xp.reshape(flat, data.shape)
+    subject = "the order of updates, or of integers out of range"
+    marked: Tensor = undefined_where(y, is_open.reshape(data.shape), subject)
+    return marked
 
 
 def turns_of(places: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -95,16 +98,16 @@ def turns_of(places: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def in_either_order(turns: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the turns of updates that replace elements, of which none has more than two.
+    """Return the turns of updates that replace elements.
 
     They are as given, or the other way round: DUPLICATE_INDICES. Raises InvalidNode if that ruling
-    refuses two updates of one element.
+    refuses several updates of one element.
     """
     if not turns.any():
         return turns
     reading = DUPLICATE_INDICES.reading()
     reject(reading == "refused", "duplicate indices")
-    return turns if reading == "last" else 1 - turns
+    return turns if reading == "last" else turns.max() - turns
 
 
 def updated(
@@ -147,43 +150,43 @@ def reduced(reduction: str, now: Tensor, before: Tensor, update: Tensor) -> Tens
     return REDUCTIONS[reduction](now, update)
 
 
-def check_order(
-    data: Tensor,
-    places: NDArray[np.intp],
-    turns: NDArray[np.intp],
-    updates: Tensor,
-    reduction: str,
-) -> None:
-    """Raise NotSupported where the order of updates decides, or where no reduction is defined.
+def depend_on_order(
+    data: Tensor, places: NDArray[np.intp], updates: Tensor, reduction: str
+) -> NDArray[np.bool_]:
+    """Return a mask of the elements of `data`, in a row, that the order of updates may decide.
 
     "In cases where `reduction` is set to "none", indices should not have duplicate entries": of two
-    updates of an element the last or first counts, DUPLICATE_INDICES; three or more are refused.
-    Other reductions are not defined of booleans, texts and complex numbers. Add and mul of
-    integers, and of floats with duplicate entries, must pass `check_exact`: whole numbers, in range
-    in any order.
+    updates of an element the last or first counts, DUPLICATE_INDICES, of three or more any. Of add
+    and mul they are the elements with several updates that some order may round, and integers that
+    may leave their range in some order. places: the element of each update, in row-major order.
+
+    Raises NotSupported for other reductions than "none" of booleans, texts and complex numbers.
     """
-    has_duplicates = turns.any()
+    count = np.bincount(places, minlength=data.size)
     if reduction == "none":
-        if (turns > 1).any():
-            raise_unspecified("the order of three updates or more")
-        return
+        return np.asarray(count > 2, np.bool_)
     if data.dtype.kind in "Obc":
         raise_unspecified(f"{reduction} of {data.dtype}")
-    if reduction in ("add", "mul") and (has_duplicates or data.dtype.kind in "iu"):
-        check_exact(data, places, updates, reduction)
+    if reduction not in ("add", "mul"):
+        return np.zeros(data.size, np.bool_)
+    is_open = ~are_exact(data, places, updates, reduction)
+    return is_open if data.dtype.kind in "iu" else is_open & (count > 1)
 
 
-def check_exact(data: Tensor, places: NDArray[np.intp], updates: Tensor, reduction: str) -> None:
-    """Raise NotSupported unless every order gives one number, and integers stay in their range.
+def are_exact(
+    data: Tensor, places: NDArray[np.intp], updates: Tensor, reduction: str
+) -> NDArray[np.bool_]:
+    """Return a mask of the elements of which every order of updates gives one number, in a row.
 
-    reduction: add or mul; places: the element of each update, in row-major order. It passes if all
-    elements and updates are whole numbers, and no sum or product of magnitudes is above 2^precision
-    of a float type, or above the largest integer. NaN and infinity do not pass.
+    reduction: add or mul; places: the element of each update, in row-major order. An element and
+    its updates are whole numbers then, and no sum or product of their magnitudes is above
+    2^precision of a float type, or above the largest integer. NaN and infinity are not exact.
     """
     known = DTYPES[data.dtype.name]
     sizes = np.abs(bare(data).astype(np.longdouble)).reshape(-1)
     added = np.abs(bare(updates).astype(np.longdouble)).reshape(-1)
-    is_whole = (sizes == np.floor(sizes)).all() and (added == np.floor(added)).all()
+    is_whole = sizes == np.floor(sizes)
+    np.logical_and.at(is_whole, places, added == np.floor(added))
     if reduction == "mul":
         sizes = np.maximum(sizes, 1)
         added = np.maximum(added, 1)
@@ -191,8 +194,7 @@ def check_exact(data: Tensor, places: NDArray[np.intp], updates: Tensor, reducti
     with np.errstate(over="ignore"):
         accumulate.at(sizes, places, added)
     largest = 2.0**known.precision if known.precision else limits(known)[1]
-    if not is_whole or (sizes > largest).any():
-        raise_unspecified("the order of updates, or of integers out of range")
+    return np.asarray(is_whole & (sizes <= largest), np.bool_)
 
 
 def check_no_subnormal(x: Tensor, dtype: str) -> None:
@@ -232,9 +234,8 @@ def scatter_elements(
 
     Raises InvalidNode for other shapes, an axis or index out of range, another reduction, and two
     updates of one element by none if DUPLICATE_INDICES refuses them (else the last or the first
-    counts). Raises NotSupported where the order of updates decides, as of three updates of an
-    element without a reduction, where integers may leave their range, for a reduction of booleans,
-    texts or complex numbers, and for a subnormal number in the output of add or mul.
+    counts). Raises NotSupported as `scattered` does, for a reduction of booleans, texts or complex
+    numbers, and for a subnormal number in the output of add or mul.
     """
     check_shape("updates", updates, indices.shape)
     index = index_of_elements(data, indices, from_either_end(axis, data.ndim))
@@ -250,7 +251,7 @@ def scatter_9(data: Tensor, indices: Tensor, updates: Tensor, *, axis: int) -> T
 
     Raises InvalidNode for other shapes, an axis or index out of range, a negative index if that is
     refused, and two updates of one element if DUPLICATE_INDICES refuses them (else the last or the
-    first counts); NotSupported for three updates of one element.
+    first counts). An element with three updates or more may be anything: see `scattered`.
     """
     if (indices < 0).any() and NEGATIVE_INDEX.reading() == "refused":
         raise InvalidNode("a negative index")
@@ -284,10 +285,9 @@ def scatter_nd(
 
     Raises InvalidNode for other shapes, rank 0 among them, an index out of range, another
     reduction, and two updates of one element by none if DUPLICATE_INDICES refuses them (else the
-    last or the first counts). Raises NotSupported for tuples of length 0, where the order of
-    updates decides, as of three updates of an element without a reduction, where integers may leave
-    their range, for a reduction of booleans, texts or complex numbers, and for a subnormal number
-    in the output of add or mul.
+    last or the first counts). Raises NotSupported for tuples of length 0, for a reduction
+    of booleans, texts or complex numbers, for a subnormal number in the output of add or mul, and
+    as `scattered` does.
     """
     if indices.ndim and not indices.shape[-1]:
         raise_unspecified("index tuples of length 0")

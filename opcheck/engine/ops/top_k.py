@@ -17,12 +17,12 @@ from opcheck.engine.axes import from_either_end, from_the_front, from_the_front_
 from opcheck.engine.operators import (
     Formula,
     formulas_of_versions,
-    leave_open,
     operator,
     raise_unspecified,
 )
 from opcheck.engine.readings import MAX_ANSWERS, Ruling
 from opcheck.engine.rulings import NAN_IN_ORDER, extremes_beside_nan, flag, has_nan
+from opcheck.engine.undefined import undefined_where
 from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Array
 from opcheck.numbers.faulty import seen
@@ -34,6 +34,7 @@ Selected: TypeAlias = tuple[Array, Array]
 
 #: Each row of ArgMax and ArgMin is an element of the output.
 NAN_IN_ORDER_OF_A_ROW = replace(NAN_IN_ORDER, by_element=True)
+MANY_EQUALS = "which of many equal elements is meant"
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 ONE_OF_EQUAL_ELEMENTS = Ruling(
     "one-of-equal-elements",
@@ -102,7 +103,8 @@ def place_of(
 
     Raises InvalidNode for an axis out of range or refused, for an empty input in version 11, and
     for flags other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses them. Raises NotSupported for an
-    axis without elements; for a judge, also for more than 8 equal elements before version 12.
+    axis without elements. In rows of more than 8 equal elements the place may be anything before
+    version 12.
     """
     reject(since == 11 and not data.size, "the input is empty")
     counted = from_the_front if since == 1 else from_either_end
@@ -111,32 +113,33 @@ def place_of(
     if not length:
         raise_unspecified("an empty axis")
     keeps = flag("keepdims", keepdims)
+    has_many: NDArray[np.bool_] | bool = False
     takes_last = flag("select_last_index", select_last_index)
     has_order = since >= 12 and not has_nan(data)
     if not has_order:
         is_extreme = extreme.mask(data, axis)
+        if since < 12:
+            has_many = is_extreme.sum(axis=axis, keepdims=keeps) > len(ORDINALS)
         last = length - 1 if takes_last else 0
         number = last if since >= 12 else number_among_equals(is_extreme, axis)
         if number or has_nan(data):
             place = nth_place(is_extreme, number, axis)
-            return place if keeps else place.squeeze(axis)
+            return undefined_where(place if keeps else place.squeeze(axis), has_many, MANY_EQUALS)
     x = xp.flip(data, axis=axis) if takes_last else data
     place = extreme.place(x, axis=axis, keepdims=keeps)
-    return length - 1 - place if takes_last else place
+    return length - 1 - place if takes_last else undefined_where(place, has_many, MANY_EQUALS)
 
 
 def number_among_equals(is_extreme: NDArray[np.bool_], axis: int) -> int:
     """Return which of a row's equal extremes is meant, counted from 0.
 
     `is_extreme` is a mask of them. It is the first, second, … up to the most that a row has, by
-    ONE_OF_EQUAL_ELEMENTS; 0 if no row has several. Raises NotSupported for a judge if a row has
-    more than 8.
+    ONE_OF_EQUAL_ELEMENTS; 0 if no row has several. Rows with more than 8 do not count: any may be
+    meant.
     """
-    most = int(is_extreme.sum(axis=axis).max(initial=0))
+    count = is_extreme.sum(axis=axis)
+    most = int(np.max(count, initial=0, where=count <= len(ORDINALS)))
     if most <= 1:
-        return 0
-    if most > len(ORDINALS):
-        leave_open(f"nothing is said of which of {most} equal elements is meant")
         return 0
     ruling = replace(ONE_OF_EQUAL_ELEMENTS, readings=ORDINALS[:most])
     return ORDINALS.index(ruling.reading())

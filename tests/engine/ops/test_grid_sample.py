@@ -10,7 +10,7 @@ from opcheck.engine.evaluate import each_answer
 from opcheck.engine.operators import judging
 from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
-from tests.computed import by_reading, evaluate, exactly
+from tests.computed import by_reading, exactly
 
 GRID = OpVersion("", "GridSample", 20)
 RNG = np.random.default_rng(1)
@@ -63,10 +63,15 @@ def test_either_pixel_is_right_where_float32_cannot_tell():
         assert bool(compare(wanted, np.float32([[[answer]]])).problem) is problem
 
 
-def test_locations_that_are_no_numbers_are_unspecified():
-    x = np.arange(4, dtype=np.float32).reshape(1, 1, 1, 4)
-    with judging(), pytest.raises(NotSupported):
-        evaluate(GRID, [x, np.float32([[[[np.inf, 0]]]])], {})
+def test_beside_locations_that_are_no_numbers_others_are_judged():
+    x = np.arange(8, dtype=np.float32).reshape(1, 2, 1, 4)
+    grid = np.float32([[[[np.inf, 0], [-0.25, 0], [0, np.nan]]]])
+    with judging():
+        (only,) = each_answer(Node(GRID, (x, grid), {}))
+        with pytest.raises(NotSupported):
+            each_answer(Node(GRID, (x, grid[:, :, :1]), {}))
+    assert only.undefined[0].tolist() == [[[[True, False, True]]] * 2]
+    assert rounded(only.answer[0])[0, :, 0, 1].tolist() == [1, 5]
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,8 @@ import pytest
 from opcheck.engine import Node, rounded
 from opcheck.engine.evaluate import each_answer
 from opcheck.engine.operators import judging
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
-from tests.wording import Wording
 
 NAN, INF = math.nan, math.inf
 
@@ -46,9 +45,13 @@ def test_the_mean_of_a_last_window_without_elements_is_nan_or_0_if_it_counts() -
     assert admitted("AveragePool", 22, [[[1, 2, 4, 8, 16]]], **ROUNDED_UP) == [[[1, 8]]]
 
 
-def test_the_mean_of_a_first_window_without_elements_is_declined() -> None:
-    with pytest.raises(NotSupported, match="means of nothing"):
-        admitted("AveragePool", 22, [[[1, 2, 4]]], kernel_shape=(1,), pads=(1, 0))
+def test_the_mean_of_a_first_window_without_elements_alone_is_not_judged() -> None:
+    attrs = {"kernel_shape": (1,), "pads": (1, 0)}
+    node = Node(OpVersion("", "AveragePool", 19), (np.float32([[[4, 8]]]),), attrs)
+    with judging():
+        (only,) = each_answer(node)
+    assert only.undefined[0].tolist() == [[[True, False, False]]]
+    assert rounded(only.answer[0])[0, 0, 1:].tolist() == [4, 8]
 
 
 def test_a_window_in_the_padding_counts_or_not_without_ceil_mode() -> None:
@@ -89,10 +92,19 @@ def test_of_two_equal_elements_either_index_may_be_meant() -> None:
     assert found == [[[5, 5], [0, 1]], [[5, 5], [1, 1]]]
 
 
-def test_of_three_equal_elements_the_index_is_not_judged(wording: Wording) -> None:
-    with pytest.raises(NotSupported) as raised:
-        admitted("MaxPool", 12, [[[5, 5, 5]]], outputs=[0, 1], kernel_shape=(3,))
-    assert raised.value == wording
+def test_of_three_equal_elements_the_index_alone_is_not_judged() -> None:
+    """The second window has two maxima, and padding that stands for one of them."""
+    x = np.float32([[[5, 5, 5, 2, 7, 7]]])
+    attrs = {"kernel_shape": (3,), "strides": (3,), "pads": (0, 1)}
+    node = Node(OpVersion("", "MaxPool", 12), (x,), attrs, [0, 1])
+    with judging():
+        for reading in each_answer(node):
+            y, index = map(rounded, reading.answer)
+            assert y.tolist() == [[[5, 7]]]
+            assert {n: mask.tolist() for n, mask in reading.undefined.items()} == {
+                1: [[[True, False]]]
+            }
+            assert index[0, 0, 1] in (4, 5)
 
 
 def test_directml_takes_the_first_of_equal_elements() -> None:

@@ -6,8 +6,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from opcheck.engine import Node, rounded
+from opcheck.engine.evaluate import each_answer
 from opcheck.engine.operators import judging
-from opcheck.errors import NotSupported
+from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
 from tests.computed import by_reading
 
@@ -42,6 +44,29 @@ def test_of_two_updates_of_one_element_either_counts(op: str, since: int, indice
 def test_of_three_updates_of_one_element_none_is_decided() -> None:
     with judging(), pytest.raises(NotSupported):
         scattered("ScatterElements", 18, [[0], [0, 0, 0], [5, 6, 7]])
+
+
+#: An element without an update, one with one, and one with several that order may decide.
+@pytest.mark.parametrize(
+    ("data", "updates", "reduction", "right"),
+    [
+        (np.float32([1, 2, 3]), np.float32([5, 6, 7, 8]), "none", [1, 5, None]),
+        (np.float32([1, 2, 3]), np.float32([0.5, 0.1, 0.2, 0.3]), "add", [1, 2.5, None]),
+        (np.float32([1, 2, 3]), np.float32([0.5, 1, 2, 3]), "add", [1, 2.5, 9]),
+        (np.int8([1, 2, 3]), np.int8([5, 100, 100, -100]), "add", [1, 7, None]),
+        (np.float32([1, 2, 3]), np.float32([5, 0.5, 6, 7]), "mul", [1, 10, None]),
+    ],
+)
+def test_elements_beside_those_that_order_decides_are_judged(data, updates, reduction, right):
+    inputs = (data, np.int64([1, 2, 2, 2]), updates)
+    node = Node(OpVersion("", "ScatterElements", 18), inputs, {"reduction": reduction})
+    with judging():
+        for reading in each_answer(node):
+            if isinstance(reading.answer, InvalidNode):
+                continue
+            y = rounded(reading.answer[0]).tolist()
+            is_open = reading.undefined.get(0, np.zeros(3, bool)).tolist()
+            assert [None if o else x for o, x in zip(is_open, y, strict=True)] == right
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])

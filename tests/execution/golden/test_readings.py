@@ -54,6 +54,28 @@ def test_where_nothing_is_open_there_is_one_test_of_the_case_s_rule(tests_of) ->
     assert (test.kind, test.alternative) == ("must", "")
 
 
+DIVISION_BY_0 = """
+op: Div
+cases:
+- {name: a, opset: 14, dtype: int32, inputs: {A: [7, 8], B: [0, 2]}}
+"""
+
+
+def test_where_an_element_may_be_anything_no_file_is_written(tmp_path) -> None:
+    file = tmp_path / "case.yaml"
+    file.write_text(DIVISION_BY_0)
+    (case,) = opcheck.load(file)
+    found = golden.golden_tests(case)
+    assert found.tests == ()
+    assert [left.wrong for left in found.left_out] == [False]
+
+
+def test_what_a_case_states_of_such_an_element_is_written_as_stated(tests_of) -> None:
+    stated = DIVISION_BY_0.replace("}}", "}, expect: {C: [5, 4]}}")
+    (test,) = tests_of(stated)
+    assert (test.method, test.outputs[0].written.tolist()) == ("stated", [5, 4])
+
+
 class MixedRelu:
     """Relu that makes 0 of the first NaN, and this number of the second."""
 

@@ -31,6 +31,8 @@ _STEPS = 12
 #: in 16-bit types too.
 _CLOSE = 1e-6
 _NEAR = 2.0**-6
+#: What is most often taken for a number that is missing.
+_USUAL = (0.0, 1.0)
 #: The digits to which constants are rounded, the fewest first.
 _DIGITS = (1, 2, 3, 4, 5, 6)
 #: The largest denominator of a fraction that somebody writes for a constant.
@@ -49,8 +51,9 @@ _NAME_OF_ANY = re.compile(r"(?P<any>\w+)_always_(?P<b>(minus_)?\d[\d.e+-]*)$")
 def constants(node: Node, right: Array, got: Array, place: int) -> Iterator[list[Mutant]]:
     """Yield mutants that take a floating attribute for a constant by which an output is `got`.
 
-    Each item has those of one attribute and one constant: that of `_constant`, rounded, fewer
-    digits first. They fit one element only; whether they give all of the answer, the caller tests.
+    Each item has those of one attribute and one constant: 0, 1, and then that of `_constant`,
+    rounded, fewer digits first. They fit one element only; whether they give all of the answer, the
+    caller tests.
     right: the nearest right values of that output, the one at `place`, of the shape of `got`.
     Nothing is yielded if fewer than two different values are wrong.
     """
@@ -62,7 +65,8 @@ def constants(node: Node, right: Array, got: Array, place: int) -> Iterator[list
     for name in floating_attributes(node.op):
         constant = _constant(node, name, actual, off, place)
         if constant is not None:
-            for value in rounded(constant):
+            # 0 is found with an error only.
+            for value in dict.fromkeys([*_USUAL, *rounded(constant)]):
                 yield [*taking(node.op, name, value)]
 
 
@@ -169,7 +173,8 @@ def _constant(node: Node, name: str, got: Floats, off: Array, place: int) -> flo
     second = output_by(other)
     if first is None or second is None or (first == second)[off].any():
         return None
-    farthest = np.flatnonzero(off)[np.abs(got - first)[off].argmax()]
+    distances = np.abs(got[off] - first[off])
+    farthest = np.flatnonzero(off)[distances.argmax()]
     return _root(output_by, got.flat[farthest], farthest, (float(start), other))
 
 

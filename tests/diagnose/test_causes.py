@@ -208,3 +208,16 @@ def test_what_is_wrong_with_the_state_of_a_backend_is_named(answer, text):
     unstable = [one for one in failures(final(stream, recorder)) if one.failure == "unstable"]
     named = [one for one in unstable if one.diagnoses and one.diagnoses[0].text == text]
     assert len(named) > len(unstable) / 2 > 2
+
+
+def channels_apart_in_one_group(node: Node) -> Any:
+    """One group is taken for as many as there are channels."""
+    channels = node.given[0].shape[1]
+    is_one = node.attrs["num_groups"] == 1
+    return right(node.with_attrs(num_groups=channels) if is_one else node)
+
+
+def test_a_mistake_at_one_value_of_an_attribute_is_not_about_the_attribute() -> None:
+    wrong = failures(judged(shipped("GroupNormalization")[::2], channels_apart_in_one_group))
+    assert len(wrong) > 3
+    assert {record.diagnoses[0].mistake for record in wrong} == {"instances"}

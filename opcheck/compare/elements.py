@@ -181,6 +181,7 @@ class Want:
             or as its "rows"; None if their order is given.
         others: The same output under other readings of what the text leaves open for each element,
             each after its name. An element may follow any of them.
+        open_at: Of a model, the rulings and nodes by which the `others` differ, in words.
         undefined: A mask of the elements that may be anything, in the shape of `values`; None for
             no element.
     """
@@ -203,6 +204,7 @@ class Want:
     floor: float = 0.0
     any_order: int | Literal["rows"] | None = None
     others: tuple[tuple[str, "Want"], ...] = ()
+    open_at: str = ""
     undefined: Mask | None = None
 
     @property

@@ -50,7 +50,7 @@ ROWS_DISAGREE = "the elements of a row disagree about its sum"
 CUT = "cut off instead of rounded; the text states no rounding"
 OWN = "opcheck's own answer in plain arithmetic is as far off as that"
 UNDECIDED_OF_MODELS = "neither bound nor scatter says anything; opcheck locate judges each node"
-OPEN = "the text leaves open what most elements are made of"
+OPEN = "the text leaves open what elements are made of"
 UNDECIDED = "a correct implementation may miss most of its elements by half of their value"
 #: The most indices of one axis that are listed one by one.
 _LISTED = 4
@@ -211,12 +211,11 @@ def _apart_from_open_elements(
     """Judge a model's output without the elements that depend on a reading of the text.
 
     Each node of a model may follow another reading, so that more values than those known may come.
-    The elements, those in which any of the `others` differs, count as unjudged. If with other
-    unjudged ones they are more than half of all, the output is undecided, unless more than its
-    arithmetic is wrong. `tolerance` is None for the bound, `like` an input or None, `declared`
-    names 16-bit types that need no warning. `want` is of the shape of `got`, and has `others`.
-    Raises ValueError for a bad tolerance and for values that the dtype cannot hold, and what the
-    formula raises for a bound.
+    The elements, those in which any of the `others` differs, count as unjudged; the remark names
+    the nodes that made them so. `tolerance` is None for the bound, `like` an input or None,
+    `declared` names 16-bit types that need no warning. `want` is of the shape of `got`, and has
+    `others`. Raises ValueError for a bad tolerance and for values that the dtype cannot hold, and
+    what the formula raises for a bound.
     """
     first = _rounded_to(want, dtype)
     is_open = np.zeros(got.shape, np.bool_)
@@ -227,8 +226,8 @@ def _apart_from_open_elements(
         replace(want, others=()), np.where(is_open, first, got), tolerance, like, declared
     )
     judged = replace(judged, unjudged=min(got.size, judged.unjudged + count))
-    if judged.problem in (None, "precision") and 2 * judged.unjudged > got.size:
-        return replace(judged, problem="undecided", remark=OPEN)
+    if judged.problem is None and count:
+        return replace(judged, remark=f"{OPEN} ({want.open_at})")
     return judged
 
 
@@ -458,7 +457,7 @@ def _decided(
     comparison = _by_bound(want, got, dtype, like, declared)
     if want.whole and comparison.problem in ("values", "precision"):
         bound = want.expected
-        plain = bound.evaluation.node.plain[bound.place]
+        plain = bound.evaluation.plain[bound.place]
         if _by_bound(want, plain, dtype, None, declared).problem:
             return replace(comparison, problem="undecided", unjudged=got.size, remark=OWN, wrong=0)
     return comparison

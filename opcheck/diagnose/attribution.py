@@ -19,6 +19,7 @@ from opcheck.analysis import RAISED, UNJUDGED, WAYS
 from opcheck.diagnose import asking
 from opcheck.diagnose.allowance import BEFORE_ASKING, NoTimeLeft
 from opcheck.diagnose.asking import Ask, Candidate, Inquiry
+from opcheck.diagnose.elements import ANY_VALUE, Elements, explanation
 from opcheck.diagnose.facts import LIMIT, LIMITS, PLAIN, CaseFacts, Feature, invalid
 from opcheck.diagnose.rules import (
     FEWEST,
@@ -372,6 +373,7 @@ class _OperatorFailures:
         for group in by_failure.values():
             self._cover(group, standing, with_rules=False)
             self._choose_mutants_where_legal(group, standing)
+            self._choose_by_elements(group, only_all=True)
             self._choose_one_property_for_all(group, beside_mutants=False)
             # An exception has no values: what refuses under a condition is the condition.
             if group[0].record.failure != "raised":
@@ -383,6 +385,7 @@ class _OperatorFailures:
         for group in by_failure.values():
             self._choose_facts_needed_together(group)
             self._choose_proven_property(group)
+            self._choose_by_elements(group, only_all=False)
             self._choose_type_of_all(group)
         # 6. Mutants for refusals that only other kernels contradict.
         for result in self._without_cause(self.failing):
@@ -561,6 +564,60 @@ class _OperatorFailures:
                 continue
             self.fitting[result.case.id].update(fits)
             self.uncontradicted[result.case.id] = self._uncontradicted(result)
+
+    def _choose_by_elements(self, group: Sequence[DiagnosedResult], *, only_all: bool) -> None:
+        """Choose what is given where single elements are wrong, in `chosen`, for those left.
+
+        If `only_all`, one condition must explain all of them, and what is given there must not be
+        just wrong. Nothing is chosen for other failures than wrong values, and without time.
+        """
+        left = self._without_cause(group)
+        if not left or left[0].record.failure != "values":
+            return
+        with suppress(NoTimeLeft):
+            failing = self._elements_of_failures(left)
+            passing = self._elements_of_passes() if failing else []
+            if only_all and len(failing) < len(left):
+                return
+            while failing:
+                results = [result for result in left if result.case.id in failing]
+                found = explanation([*failing.values()], passing)
+                if found is None:
+                    return
+                explained = [results[number] for number in sorted(found.explained)]
+                if only_all and (len(explained) < len(left) or found.outcome == ANY_VALUE):
+                    return
+                counts = self._counts_of_elements(explained, group)
+                self._choose(Diagnosis(None, f"gives {found.text}", counts), explained)
+                for result in explained:
+                    del failing[result.case.id]
+
+    def _elements_of_failures(self, results: Iterable[DiagnosedResult]) -> dict[str, Elements]:
+        """Return the elements of failures by the ids of their cases, in their order.
+
+        Those whose elements are not known are left out. Raises NoTimeLeft.
+        """
+        found = (
+            (result.case.id, self.suspects.elements_of_failure(result.case)) for result in results
+        )
+        return {case: elements for case, elements in found if elements is not None}
+
+    def _elements_of_passes(self) -> list[Elements]:
+        """Return the elements of the passes with an answer. Raises NoTimeLeft."""
+        found = [
+            self.suspects.elements_of_pass(result.case)
+            for result in self.results
+            if result.record.verdict is Verdict.PASS and not result.record.refused
+        ]
+        return [one for one in found if one is not None]
+
+    def _counts_of_elements(
+        self, explained: Sequence[DiagnosedResult], group: Sequence[DiagnosedResult]
+    ) -> tuple[int, int, int, int]:
+        """Return the counts of a diagnosis of these results of a group, next to those that pass."""
+        others = self._others(explained, group) & ~self.inquiry.asked
+        rest = len(group) - len(explained)
+        return len(explained), len(explained), rest, rest + others.bit_count()
 
     def _choose_one_property_for_all(
         self, group: Sequence[DiagnosedResult], *, beside_mutants: bool
@@ -952,11 +1009,16 @@ class _OperatorFailures:
         """Return True if a mutant that passes contradict explains too little of what is left.
 
         A derived one must fit three questions, others not by chance, and an answer with an element.
-        `explained` is not empty.
+        If all that it fits are degenerate, in which mistakes look alike, it must fit all of those
+        left. `explained` is not empty.
         """
         if mutant.derived and len(self._questions_of(explained)) < FEWEST:
             return True
         if not self.suspects.gives_elements(explained[0].case.op, mutant):
+            return True
+        if len(explained) < len(left) and all(
+            self.suspects.is_degenerate(result.case) for result in explained
+        ):
             return True
         return self._may_fit_by_chance(explained, left)
 

@@ -185,6 +185,17 @@ class Evidence:
         return count
 
     @cached_property
+    def is_degenerate(self) -> bool:
+        """True if each output has equal elements, or at most one axis longer than 1.
+
+        False for a refusal and for what is not a tensor.
+        """
+        arrays = [got for got in self.got or () if not isinstance(got, Foreign)]
+        return bool(arrays) and all(
+            _is_uniform(got) or sum(length > 1 for length in got.shape) <= 1 for got in arrays
+        )
+
+    @cached_property
     def uniform_values(self) -> frozenset[object]:
         """The values of outputs whose elements are all equal, such as zeros."""
         arrays = [got for got in self.got or () if not isinstance(got, Foreign)]

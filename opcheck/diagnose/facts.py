@@ -4,6 +4,7 @@ A *feature* is a fact, such as "the input has a NaN", with the cases for which i
 cases are integers: bit n is case n. Cases of equal *questions* differ in type or opset alone.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache, partial
@@ -80,6 +81,7 @@ def features(cases: Sequence[Case]) -> list[Feature]:
     for facts_of in (
         partial(_of_model, attrs),
         _of_inputs,
+        _of_sequences,
         _of_pairs,
         _of_values,
         _of_kernel,
@@ -150,10 +152,10 @@ def _of_model(attrs: Iterable[str], case: Case) -> Iterator[_Fact]:
     yield f"the model is invalid: {reason}" if reason else "the model is legal", PLAIN, None
     yield f"the version is {case.op.since}", VALUE, None
     yield "the opset", VALUE, case.opset
-    declared = _declared(case.op)
-    is_given = {
-        f"`{name}`": name in case.attrs for name in attrs if name in {*declared, *case.attrs}
-    }
+    stated = {*case.attrs, *case.slots}
+    # What is an attribute in one version and an input in another has one fact.
+    known = {*_declared(case.op), *stated, *_names_of_inputs(case.op)}
+    is_given = {f"`{name}`": name in stated for name in attrs if name in known}
     is_given |= {f"input {number}": False for number in _optional_inputs(case.op)}
     is_given |= {f"input {number}": bool(slot) for number, slot in enumerate(case.slots)}
     for part, is_there in is_given.items():
@@ -168,6 +170,13 @@ def _declared(op: OpVersion) -> Mapping[str, object]:
     """
     schema = opset.versions(op.domain, op.name).get(op.since)
     return {one.name: one.default for one in schema.attributes.values()} if schema else {}
+
+
+@cache
+def _names_of_inputs(op: OpVersion) -> frozenset[str]:
+    """Return the names of the inputs that a version declares; none without a schema."""
+    schema = opset.versions(op.domain, op.name).get(op.since)
+    return frozenset(one.name for one in schema.inputs) if schema else frozenset()
 
 
 def _optional_inputs(op: OpVersion) -> list[int]:
@@ -215,6 +224,28 @@ def _of_inputs(case: Case) -> Iterator[_Fact]:
             yield f"the length of the last axis of {label}", LIMIT, shape[-1]
         yield f"the number of elements of {label}", LIMIT, prod(shape)
         yield f"the longest axis of {label}", LIMIT, max(shape, default=0)
+
+
+def _of_sequences(case: Case) -> Iterator[_Fact]:
+    """Yield inputs of one integer that is the number of tensors of a sequence, as facts."""
+    for spec in case.inputs:
+        for number in _only_integer(spec):
+            for sequence, length in _lengths_of_sequences(case):
+                if number == length:
+                    yield f"input {spec.name} is the length of {sequence}", PLAIN, None
+
+
+def _lengths_of_sequences(case: Case) -> Iterator[tuple[str, int]]:
+    """Yield the names of a sequence, or of an input of several tensors, and the number of tensors.
+
+    Each of these is an input of the case, with a number after the name.
+    """
+    schema = opset.versions(case.op.domain, case.op.name).get(case.op.since)
+    for one in schema.inputs if schema else ():
+        if one.option == "variadic":
+            members = re.compile(rf"{re.escape(one.name)}_\d+")
+            length = sum(members.fullmatch(spec.name) is not None for spec in case.inputs)
+            yield one.name, length
 
 
 def _of_outputs(case: Case) -> Iterator[_Fact]:
@@ -424,6 +455,7 @@ def _of_values(case: Case) -> Iterator[_Fact]:
             yield f"`{name}`", VALUE, integers[0]
         yield from _of_kind(name, integers, case)
     yield from _of_defaults(case, stated)
+    yield from _of_lists_left_out(case, stated)
 
 
 def _of_kind(name: str, integers: Sequence[int], case: Case) -> Iterator[_Fact]:
@@ -456,7 +488,21 @@ def _of_defaults(case: Case, stated: Mapping[str, object]) -> Iterator[_Fact]:
             axes = [axis for axis in values if isinstance(axis, int)]
             if isinstance(value, int):
                 yield from _of_axis(name, value, case, stated)
-            yield from _of_axes(name, axes, case.inputs[0].shape)
+            yield from _of_axes(
+                name, axes, case.inputs[0].shape, is_legal=not isinstance(case.expect, Rejected)
+            )
+
+
+def _of_lists_left_out(case: Case, stated: Mapping[str, object]) -> Iterator[_Fact]:
+    """Yield lists of integers, attributes or inputs, that are empty or left out, as facts.
+
+    `stated` are the values that the case states, by name.
+    """
+    known = {*_declared(case.op), *_names_of_inputs(case.op)}
+    for name, kind in _attributes_of_all_versions(case.op.domain, case.op.name).items():
+        is_stated = name in stated or name in case.slots
+        if kind == "ints" and name in known and (stated.get(name) == () or not is_stated):
+            yield f"`{name}` is empty or left out", PLAIN, None
 
 
 def _inputs_like_attributes(case: Case) -> Iterator[tuple[str, int | tuple[int, ...]]]:
@@ -570,17 +616,23 @@ def _is_count(name: str) -> bool:
     return any(word in name for word in _COUNTS)
 
 
-def _of_axes(name: str, axes: Sequence[int], shape: Sequence[int]) -> Iterator[_Fact]:
+def _of_axes(
+    name: str, axes: Sequence[int], shape: Sequence[int], *, is_legal: bool
+) -> Iterator[_Fact]:
     """Yield facts about axes of an input of this shape, and about the sizes that they divide.
 
-    `name` is that of the attribute. Of axes that are out of range, only that. The sizes are the
+    `name` is that of the attribute. Of axes that the input does not have, only that: they are out
+    of range, unless the model `is_legal`, as where they are axes of the output. The sizes are the
     numbers of elements along the axes, across them, before the first and from the first on.
     """
     rank = len(shape)
+    if rank in axes:
+        yield f"`{name}` is the rank", PLAIN, None
     if any(abs(axis) > rank for axis in axes):
         yield f"`{name}` is beyond the rank", PLAIN, None
     if not all(-rank <= axis < rank for axis in axes):
-        yield f"`{name}` is out of range", PLAIN, None
+        which = "is not one of the input's axes" if is_legal else "is out of range"
+        yield f"`{name}` {which}", PLAIN, None
         return
     places = [axis % rank for axis in axes]
     if len(places) == 1:

@@ -173,7 +173,8 @@ def _constant(node: Node, name: str, got: Floats, off: Array, place: int) -> flo
     second = output_by(other)
     if first is None or second is None or (first == second)[off].any():
         return None
-    farthest = np.flatnonzero(off)[np.abs(got - first)[off].argmax()]
+    distances = np.abs(got[off] - first[off])
+    farthest = np.flatnonzero(off)[distances.argmax()]
     return _root(output_by, got.flat[farthest], farthest, (float(start), other))
 
 

@@ -21,6 +21,7 @@ from typing import NamedTuple, TypeAlias
 
 from opcheck.diagnose import fitted
 from opcheck.diagnose.allowance import UNLIMITED, WHILE_RUNNING, Allowance, NoTimeLeft
+from opcheck.diagnose.elements import Elements, elements_of
 from opcheck.diagnose.evidence import Evidence
 from opcheck.diagnose.faults import FAULTS, Fault, both, mutant_named
 from opcheck.diagnose.likeness import contradicts, fits_fault, refuses, reproduces
@@ -365,6 +366,7 @@ class Suspects:
         #: Passes that are in no cell yet: most runs never need to know.
         self._new: dict[_Test, list[Case]] = {contradicts: [], refuses: []}
         self._recalled: dict[int, Evidence | None] = {}
+        self._elements: dict[int, Elements | None] = {}
         #: By the name of a mutant and the identity of a case that passed, if it refuses that.
         self._refused: dict[tuple[str, int], bool] = {}
         self._failed: dict[str, Evidence] = {}
@@ -456,6 +458,15 @@ class Suspects:
             return True
         testimony = self._testimonies.get((op.domain, op.name, mutant.name))
         return testimony is None or testimony.elements + len(testimony.values) > 0
+
+    def is_degenerate(self, case: Case) -> bool:
+        """Return True for a failure in which mistakes look alike; False if it was not kept.
+
+        Each output has one value alone, or at most one axis that is longer than 1: to transpose it
+        or to give it another shape is one thing.
+        """
+        evidence = self._failed.get(case.id)
+        return evidence is not None and evidence.is_degenerate
 
     def _is_confirmed(self, op: OpVersion, mutant: Mutant) -> bool:
         """Return False for a derived mutant that may give the few answers seen by chance.
@@ -605,6 +616,30 @@ class Suspects:
             is_small = sum(spec.nbytes for spec in case.inputs) <= _SMALL
             self._recalled[id(case)] = self._recall(case) if is_small else None
         return self._recalled[id(case)]
+
+    def elements_of_pass(self, case: Case) -> Elements | None:
+        """Return the elements of the first output of a pass; None where they are not known.
+
+        They are found once. None for what `_evidence_of_pass` has no evidence of, and for large
+        outputs. Raises NoTimeLeft and what recalling a pass raises.
+        """
+        if id(case) not in self._elements:
+            self.allowance.check()
+            evidence = self._evidence_of_pass(case)
+            self._elements[id(case)] = elements_of(evidence) if evidence else None
+        return self._elements[id(case)]
+
+    def elements_of_failure(self, case: Case) -> Elements | None:
+        """Return the elements of the one wrong output of a failure; None where it was not kept.
+
+        Only 2,000 small failures are kept. None, too, if several outputs are wrong. Raises
+        NoTimeLeft, and what a bound raises that is computed for the first time.
+        """
+        evidence = self._failed.get(case.id)
+        if evidence is None or evidence.got is None:
+            return None
+        self.allowance.check()
+        return elements_of(evidence)
 
     def _is_refused(self, mutant: Mutant, case: Case) -> bool:
         """Return True if a mutant refuses a case that passed; tried once. Raises NoTimeLeft."""

@@ -411,6 +411,17 @@ class Evaluation:
             return _in_own_types(self.bound, undefined=self.undefined)
         return self.outputs(self.tiers()[0])
 
+    @cached_property
+    def plain(self) -> tuple[Array, ...]:
+        """The outputs on plain arrays, by the readings that the evaluation follows.
+
+        Raises what `evaluate` raises: InvalidNode, NotSupported, MemoryError, WrongOperator.
+        """
+        if self._reader is None or not self._reader.chosen:
+            return self.node.plain
+        with following(self._reader):
+            return evaluate(self.node)
+
     def _evaluate(self, arithmetic: Arithmetic, formula: Formula | None) -> tuple[Output, ...]:
         """Return the outputs in an arithmetic, of the operator's formula or another one.
 
@@ -650,4 +661,4 @@ def _with_marks(reading: Reading[tuple[Outputs, UndefinedByPlace]]) -> Reading[O
     if isinstance(reading.answer, InvalidNode):
         return Reading(reading.chosen, reading.rulings, reading.answer)
     outputs, undefined = reading.answer
-    return Reading(reading.chosen, reading.rulings, outputs, undefined)
+    return Reading(reading.chosen, reading.rulings, outputs, undefined, reading.uses)

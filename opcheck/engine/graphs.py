@@ -15,6 +15,7 @@ from opcheck import budget, dtypes, engine, numbers, opset
 from opcheck.dtypes import DType
 from opcheck.engine.node import Node, attributes_for, bound_types, operator_of
 from opcheck.engine.operators import Formula, signature_of
+from opcheck.engine.readings import reader_in_force
 from opcheck.engine.sizes import check_sizes, elements_of
 from opcheck.engine.undefined import marking
 from opcheck.errors import InvalidNode, NotSupported, decline, reject
@@ -230,13 +231,20 @@ def _run_in_graph(node: BodyNode, named: _Named, spent: budget.Budget) -> _Value
     except InvalidNode as error:
         if str(error).startswith(_INNER):
             raise
-        place = f"{node.op.name}, which gives {next(filter(None, node.outputs), '')!r}"
-        raise InvalidNode(f"{_INNER}{place}: {error}") from None
+        raise InvalidNode(f"{_INNER}{_named(node)}: {error}") from None
+    reader = reader_in_force()
+    if reader is not None:
+        reader.note_node(_named(node), outputs)
     # Of what its own graphs held, the outputs alone are left.
     spent.held = held
     for x in outputs:
         budget.check(f"{node.op} gives a tensor", elements_of(x))
     return outputs
+
+
+def _named(node: BodyNode) -> str:
+    """Return how a message names a node: by its operator and its first output."""
+    return f"{node.op.name}, which gives {next(filter(None, node.outputs), '')!r}"
 
 
 def _outputs_in_graph(node: BodyNode, named: _Named) -> _Values:

@@ -15,11 +15,12 @@ Where no finite set of answers exists, a formula marks the elements that may be 
 `undefined.undefined_where`, or calls `leave_open` if it is not about single elements.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from itertools import combinations
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,11 +70,34 @@ class Reader:
 
     chosen: Mapping[str, str] = field(default_factory=dict)
     met: dict[str, Ruling] = field(default_factory=dict)
+    #: The nodes of a graph that met each ruling, by its id.
+    uses: dict[str, list["Use"]] = field(default_factory=dict)
+    #: The ids of the rulings that were met, as often as they were.
+    _calls: list[str] = field(default_factory=list)
 
     def reading(self, ruling: Ruling) -> str:
         """Return the name of the reading of `ruling`, and remember the ruling."""
         self.met.setdefault(ruling.id, ruling)
+        self._calls.append(ruling.id)
         return self.chosen.get(ruling.id, ruling.readings[0])
+
+    def note_node(self, node: str, outputs: Sequence[Any]) -> None:
+        """Note that a node of a graph, with these outputs, met what was met since the last note.
+
+        node: how a message names it.
+        """
+        for id_ in dict.fromkeys(self._calls):
+            uses = self.uses.setdefault(id_, [])
+            # Of several nodes each may follow another reading: their values do not matter.
+            uses.append(Use(node, () if uses else tuple(getattr(x, "v", x) for x in outputs)))
+        self._calls.clear()
+
+
+class Use(NamedTuple):
+    """A node of a graph that met a ruling, and the values of its outputs."""
+
+    node: str
+    outputs: tuple[Any, ...]
 
 
 #: None outside of `each_reading`: formulas follow the first reading of every ruling.
@@ -108,12 +132,14 @@ class Reading(Generic[T]):
         rulings: These rulings, by id.
         answer: The outputs, or the refusal that this combination calls for.
         undefined: Masks of the elements that may be anything, by the place of their output.
+        uses: The nodes of a graph that met each ruling, by its id; empty without a graph.
     """
 
     chosen: Mapping[str, str]
     rulings: Mapping[str, Ruling]
     answer: T | InvalidNode
     undefined: Mapping[int, NDArray[np.bool_]] = field(default_factory=dict)
+    uses: Mapping[str, Sequence[Use]] = field(default_factory=dict)
 
     @property
     def name(self) -> str | None:
@@ -144,9 +170,38 @@ def each_reading(evaluate: Callable[[], T]) -> Iterator[Reading[T]]:
             except InvalidNode as error:
                 answer = error
         chosen = {id_: reader.reading(ruling) for id_, ruling in reader.met.items()}
-        yield Reading(chosen, reader.met, answer)
+        yield Reading(chosen, reader.met, answer, uses=reader.uses)
         before: dict[str, str] = {}
         for id_, ruling in reader.met.items():
             if id_ not in forced:
                 waiting += [{**before, id_: other} for other in ruling.readings[1:]]
             before[id_] = chosen[id_]
+
+
+def are_complete(readings: Sequence[Reading[Any]]) -> bool:
+    """Return True if a graph can have no other answers than these.
+
+    So it is if one node alone meets each ruling, and if no more than one of its elements differs by
+    a reading that each element follows by itself. Otherwise nodes or elements may follow several.
+    """
+    answers = [each for each in readings if not isinstance(each.answer, InvalidNode)]
+    for reading in answers:
+        if any(len(reading.uses.get(id_, ())) != 1 for id_ in reading.chosen):
+            return False
+    by_element = {id_ for each in answers for id_, one in each.rulings.items() if one.by_element}
+    return all(
+        _differing(a.uses[id_][0], b.uses[id_][0]) <= 1
+        for id_ in by_element
+        for a, b in combinations(answers, 2)
+        if id_ in a.uses and id_ in b.uses and a.chosen[id_] != b.chosen[id_]
+    )
+
+
+def _differing(a: Use, b: Use) -> float:
+    """Return how many elements of the outputs of a node differ; infinity for other shapes."""
+    count = 0.0
+    for x, y in zip(a.outputs, b.outputs, strict=True):
+        if not isinstance(x, np.ndarray) or np.shape(x) != np.shape(y):
+            return float("inf")
+        count += np.count_nonzero((x != y) & ~((x != x) & (y != y)))
+    return count

@@ -25,7 +25,7 @@ import numpy as np
 from opcheck import grouping, model, opset, own_memory
 from opcheck.backends import execute, same_answers, transport
 from opcheck.compare import Want, are_plainly_right, compare_outputs, verdict
-from opcheck.compare.outputs import Comparisons, Outputs
+from opcheck.compare.outputs import OPEN, Comparisons, Outputs
 from opcheck.compare.verdict import Admitted, Answer, Refusal, judge_among, unstable_if_inconsistent
 from opcheck.diagnose.evidence import Evidence
 from opcheck.engine import Node, operator_of
@@ -411,7 +411,7 @@ class CaseEvaluation:
             twin=answer.twin,
         )
         judgement = eased_if_suggested(
-            case, judgement, answer.outcome, expectation.admitted, self.node
+            case, judgement, answer.outcome, expectation.admitted, lambda: self.node
         )
         is_poorer = any(output.problem == "precision" for output in judgement.comparisons)
         if self.is_computed_model and judgement.verdict is Verdict.BAD_CASE and is_poorer:
@@ -448,6 +448,8 @@ class CaseEvaluation:
         the backend declares otherwise, and for a whole model with a bad case.
         """
         if judgement.verdict is Verdict.PASS:
+            if self.is_computed_model and _is_open_everywhere(judgement):
+                return f"unsupported by opcheck: {judgement.reason}"
             degenerate = self._degenerate_reason()
             if degenerate:
                 return degenerate
@@ -771,6 +773,13 @@ def _seconds(outcome: Outcome) -> float:
     if isinstance(outcome, model.Produced | model.TimedOut):
         return outcome.seconds
     return 0.0
+
+
+def _is_open_everywhere(judgement: verdict.Judgement) -> bool:
+    """Return True if the text leaves all elements of all outputs open, so that none is judged."""
+    compared = judgement.comparisons
+    is_open = any(output.remark.startswith(OPEN) for output in compared)
+    return is_open and all(output.unjudged == output.total for output in compared)
 
 
 def _judged_part(judgement: verdict.Judgement) -> str:

@@ -35,8 +35,8 @@ from opcheck.compare.outputs import Wants, computed_want, in_its_dtype, stated_w
 from opcheck.engine import Node, any_order, evaluate, operator_of, operators, rounded
 from opcheck.engine.graphs import graph_of
 from opcheck.engine.outputs import Drawn, Expected, Outputs
-from opcheck.engine.readings import Reading, each_reading
-from opcheck.errors import BeyondBudget, InvalidNode, NotSupported, UsageError
+from opcheck.engine.readings import Reading, are_complete, each_reading
+from opcheck.errors import BeyondBudget, InvalidNode, NotSupported, UsageError, few
 from opcheck.graph import model_of
 from opcheck.graph.folders import read_tensor
 from opcheck.graph.test_data import output_types
@@ -914,12 +914,31 @@ def _of_readings(case: Case, answers: Sequence[Reading[Outputs]]) -> tuple[verdi
     Raises Unsupported if two readings of one answer give other shapes.
     """
     if case.op == model.GRAPH:
+        if are_complete(answers):
+            each = (_of_reading(case, _name_in_model(one), [one]) for one in answers)
+            return tuple(chain.from_iterable(each))
         # Each node may follow another reading. Elements that depend on one are not judged at all.
         return tuple(_of_reading(case, None, answers))
     by_name = grouping.group_by(answers, attrgetter("name"))
     return tuple(
         chain.from_iterable(_of_reading(case, name, group) for name, group in by_name.items())
     )
+
+
+def _name_in_model(reading: Reading[Outputs]) -> str | None:
+    """Return the name of a model's answer: its readings; None if there is nothing to choose."""
+    return ", ".join(reading.chosen.values()) or None
+
+
+def _open_at(answers: Sequence[Reading[Outputs]]) -> str:
+    """Describe by which rulings a model's answers differ, and in which nodes; "" if by none."""
+    nodes = {
+        f"{id_} in {use.node}"
+        for reading in answers
+        for id_, uses in reading.uses.items()
+        for use in uses
+    }
+    return few(sorted(nodes), most=2) if nodes else ""
 
 
 def wants_of_outputs(case: Case, outputs: Outputs) -> list[Want]:
@@ -964,6 +983,7 @@ def _of_reading(
                 want,
                 others=tuple((name, wants[n]) for name, wants in others),
                 undefined=undefined.get(n),
+                open_at=_open_at(answers),
             )
             for n, want in enumerate(first)
         ]

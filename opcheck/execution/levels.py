@@ -8,14 +8,15 @@ What evaluates a formula raises WrongOperator if the file that declares the oper
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from operator import attrgetter
 
 import numpy as np
 
-from opcheck import clauses, situations
+from opcheck import clauses, opset, situations
 from opcheck.compare.verdict import first_answer
 from opcheck.diagnose.suspects import cell_of
+from opcheck.engine import operator_of
 from opcheck.execution.expected import Unsupported, accepted_answers, question
 from opcheck.execution.mutate import Sighting
 from opcheck.grouping import group_by
@@ -66,7 +67,26 @@ def _mutants(cases: Sequence[Case], sightings: Iterable[Sighting]) -> Iterator[S
     Without any, the demand is a "warning", with the cases that notice it. A mutant that no case
     even notices is left out. One that a single dtype decides about has its cases of that dtype
     alone, if there are any.
+
+    A mutant of an old version is left out if it is also one of a later version that differs in
+    types alone, on the same dtype: one kernel serves both versions. So it is with a warning if
+    there is a mutant or a warning in the later version.
     """
+    every = [*_mutants_of_all_versions(cases, sightings)]
+    alike = _newest_alike({demand.op for demand, _ in every})
+    of_later_versions: set[Demand] = set()
+    for demand, ids in sorted(every, key=lambda shown: shown[0].op, reverse=True):
+        in_newest = demand._replace(op=alike[demand.op])
+        killed_in_newest = in_newest._replace(kind="mutant")
+        if not of_later_versions & {in_newest, killed_in_newest}:
+            yield demand, ids
+        of_later_versions.add(in_newest)
+
+
+def _mutants_of_all_versions(
+    cases: Sequence[Case], sightings: Iterable[Sighting]
+) -> Iterator[Shown]:
+    """Yield each mutant of each version with the ids of the cases that kill or notice it."""
     dtypes = {case.id: cell_of(case).dtype for case in cases}
     for sighting in sightings:
         mutant = sighting.mutant
@@ -76,6 +96,22 @@ def _mutants(cases: Sequence[Case], sightings: Iterable[Sighting]) -> Iterator[S
             ids = tuple(id for id in ids if dtypes[id] == mutant.dtype) or ids
         if ids:
             yield Demand(kind, mutant.op, mutant.name, mutant.dtype), ids
+
+
+def _newest_alike(ops: Collection[OpVersion]) -> dict[OpVersion, OpVersion]:
+    """Return, for each of some versions, the newest of them that differs from it in types alone."""
+    alike: dict[OpVersion, OpVersion] = {}
+    for op in ops:
+        operator = operator_of(op)
+        ignored = operator.ignores if operator else ()
+        schemas = opset.versions(op.domain, op.name)
+        alike[op] = max(
+            other
+            for other in ops
+            if (other.domain, other.name) == (op.domain, op.name)
+            and opset.differ_in_types_alone(schemas[op.since], schemas[other.since], ignored)
+        )
+    return alike
 
 
 def _sentences(cases: Sequence[Case]) -> Iterator[Shown]:

@@ -907,7 +907,7 @@ def _judge_node(
         like=next((operand for operand in operands if operand is not None), None),
         declared=backend.accumulate,
     )
-    judgement = eased_if_suggested(case, judgement, answer, answers, node)
+    judgement = eased_if_suggested(case, judgement, answer, answers, lambda: node)
     result = model.LiveResult(case, backend.address, **vars(judgement))
     if judgement.failure is None:
         return JudgedNode(part, result), None

@@ -4,7 +4,7 @@ The rule of a shipped case says so, `should`. Of a case that states no rule and 
 decides it: see `opcheck.engine.suggestions`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -27,9 +27,11 @@ def eased_if_suggested(
     judgement: Judgement,
     outcome: Outcome,
     admitted: Sequence[Admitted],
-    node: Node,
+    node: Callable[[], Node],
 ) -> Judgement:
     """Return a failure as a warning, if nothing but what the text suggests is wrong.
+
+    node: makes the node of the case; it is asked of a failure alone.
 
     A judgement that is no failure is returned as it is, and so is any of a case that states its own
     rule. A refusal is a warning where everything is only suggested. Raises what a formula raises
@@ -37,7 +39,7 @@ def eased_if_suggested(
     """
     if judgement.verdict not in (Verdict.FAIL, Verdict.ERROR) or not case.leaves_rule_to_engine:
         return judgement
-    vague = suggested(node)
+    vague = suggested(node())
     if vague is None:
         return judgement
     if vague.covers_everything:

@@ -6,11 +6,12 @@ everything downstream reads both families alike. In case files a variadic `data`
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import chain, product
-from typing import Literal, TypeAlias
+from operator import attrgetter
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -425,6 +426,30 @@ def describe(domain: str, name: str, opset: int) -> Schema | None:
     known = versions(domain, name)
     in_force = [since for since in known if since <= opset]
     return known[max(in_force)] if in_force else None
+
+
+def differ_in_types_alone(one: Schema, other: Schema, ignored: Collection[str]) -> bool:
+    """Return True if two versions of an operator agree in all that they declare but types.
+
+    That is the names, defaults and types of attributes, but for `ignored` ones, and the names of
+    inputs and outputs, and which may be left out. Descriptions may differ.
+    """
+    return _declared(one, ignored) == _declared(other, ignored)
+
+
+def _declared(schema: Schema, ignored: Collection[str]) -> tuple[Sequence[Any], ...]:
+    """Return what a schema declares of attributes, but for `ignored` ones, and of parameters."""
+    attributes = [
+        # An array has no truth value, so that defaults are compared as texts.
+        (one.name, one.type, one.required, repr(one.default))
+        for one in sorted(schema.attributes.values(), key=attrgetter("name"))
+        if one.name not in ignored
+    ]
+    inputs, outputs = (
+        [(one.name, one.option, one.least, one.homogeneous) for one in parameters]
+        for parameters in (schema.inputs, schema.outputs)
+    )
+    return attributes, inputs, outputs
 
 
 def is_in_force(op: OpVersion, opset: int, *, or_later: bool) -> bool:

@@ -8,12 +8,13 @@ machine proposes the same.
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 from opcheck.grouping import group_by
 from opcheck.model import Case, Level, OpVersion, Source
+from opcheck.opset import ML
 from opcheck.suite.cover import Column, Group, alone, cover
 
 #: What a case takes besides its elements, in the time of so many of them.
@@ -55,8 +56,8 @@ Shown = tuple[Demand, Sequence[str]]
 class Row:
     """Cases of one place, dtype and level, and what they show.
 
-    `opsets`: they are of the `newest` opset of their matrix, or of all `older` ones; "" if it has
-    one alone. `fixed`: core has it whatever it shows, because smoke has it.
+    `opsets`: they are of the `newest` opset of their matrix, or of all `older` ones; "" if each
+    matrix of the place has one alone. `fixed`: core has it whatever it shows, because smoke has it.
     """
 
     cases: tuple[Case, ...]
@@ -191,7 +192,8 @@ def propose(cases: Sequence[Case], shown: Iterable[Shown], share: float = SHARE)
         cases: All cases of some operators, of every level.
         shown: What they show.
         share: The least share of an operator's mutants that core must see. It must see each mutant
-            of float32 in the newest version, and show everything else.
+            of float32 in the newest version, of ai.onnx.ml that of every dtype, and show everything
+            else.
     """
     shown = [*shown]
     by_case: dict[str, set[Demand]] = {}
@@ -207,20 +209,47 @@ def propose(cases: Sequence[Case], shown: Iterable[Shown], share: float = SHARE)
     for (_, kind), of_op in by_kind.items():
         least = min(share, CONDITIONED_SHARE) if kind == "conditioned mutant" else share
         groups.append(Group(frozenset(of_op), least))
-    return Proposal(rows, frozenset(cover([_column(row) for row in rows], groups)))
+    settings = _settings(rows)
+    columns = [_together([rows[n] for n in places]) for places in settings]
+    needed = {n for place in cover(columns, groups) for n in settings[place]}
+    return Proposal(rows, frozenset(needed))
 
 
-def _rows(cases: Iterable[Case], shows: Mapping[str, set[Demand]]) -> Iterator[Row]:
+def _settings(rows: Sequence[Row]) -> list[tuple[int, ...]]:
+    """Return, for each row, the places of the rows that core has if it has this one.
+
+    Of a row at the older opsets these are also those at the newest one: `core` names a dtype at the
+    newest opset, or at all.
+    """
+    newest = group_by(
+        (n for n, row in enumerate(rows) if row.opsets == "newest"),
+        lambda n: (rows[n].cases[0].source, rows[n].dtype),
+    )
+    return [
+        (n, *newest.get((row.cases[0].source, row.dtype), ())) if row.opsets == "older" else (n,)
+        for n, row in enumerate(rows)
+    ]
+
+
+def _together(rows: Sequence[Row]) -> Column[Demand]:
+    """Return one column of rows that are in core together; it is what the first one is."""
+    first, *others = map(_column, rows)
+    cost = first.cost + sum(column.cost for column in others if not column.fixed)
+    shows = first.shows.union(*(column.shows for column in others))
+    return replace(first, shows=shows, cost=cost)
+
+
+def _rows(cases: Sequence[Case], shows: Mapping[str, set[Demand]]) -> Iterator[Row]:
     """Yield the rows of cases, in the order of files; `shows` has the demands by case."""
     by_matrix = group_by(cases, _matrix)
-    numbers = {matrix: {case.opset for case in of} for matrix, of in by_matrix.items()}
+    newest = {matrix: max(case.opset for case in of) for matrix, of in by_matrix.items()}
+    older = {case.source for case in cases if case.opset != newest[_matrix(case)]}
 
     def opsets(case: Case) -> Opsets:
         """Return of which opsets of its matrix a case is."""
-        of_matrix = numbers[_matrix(case)]
-        if len(of_matrix) == 1:
+        if case.source not in older:
             return ""
-        return "newest" if case.opset == max(of_matrix) else "older"
+        return "newest" if case.opset == newest[_matrix(case)] else "older"
 
     by_row = group_by(cases, lambda case: (case.source, case.dtype, case.level, opsets(case)))
     for those in sorted(by_row.values(), key=lambda those: _order(those[0])):
@@ -252,9 +281,13 @@ def _is_mutant_of(op: str, demand: Demand) -> bool:
 
 
 def _may_be_missed(demand: Demand, newest: Mapping[str, int]) -> bool:
-    """Return True for a mutant, unless it is of float32 in the newest version."""
+    """Return True for a mutant, unless it is of float32 in the newest version.
+
+    Of ai.onnx.ml it must be seen there in every dtype: each of its operators has a few of its own.
+    """
     if demand.kind == "conditioned mutant":
         return True
     if demand.kind not in ("mutant", "warning"):
         return False
-    return demand.op.since != newest[demand.op.name] or demand.dtype != "float32"
+    is_newest = demand.op.since == newest[demand.op.name]
+    return not is_newest or (demand.dtype != "float32" and demand.op.domain != ML)

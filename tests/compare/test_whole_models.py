@@ -31,7 +31,7 @@ class Model(Fake):
     @property
     def evaluation(self) -> Any:
         plain = self.values if self.plain is None else self.plain
-        return SimpleNamespace(node=SimpleNamespace(plain=[plain]))
+        return SimpleNamespace(plain=[plain])
 
     def room(self, tier: Tier) -> Room:
         return Room(np.abs(self.values) * self.reach, None, np.zeros(self.values.shape, bool))

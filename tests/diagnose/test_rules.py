@@ -313,6 +313,38 @@ def test_of_facts_that_hold_of_the_same_cases_the_likeliest_is_kept() -> None:
     assert features([CASE, of_any_type]) == expected[:1]
 
 
+def test_a_number_may_be_the_length_of_a_sequence() -> None:
+    sequence_insert = OpVersion("", "SequenceInsert", 11)
+    (x,) = CASE.inputs[:1]
+
+    def inserted(position: int, length: int) -> Case:
+        at = TensorSpec("position", DTYPES["int64"], (), Given(np.array(position)))
+        tensors = tuple(replace(x, name=f"input_sequence_{n}") for n in range(length))
+        inputs = (replace(x, name="tensor"), at, *tensors)
+        return replace(
+            CASE, op=sequence_insert, inputs=inputs, slots=tuple(spec.name for spec in inputs)
+        )
+
+    cases = [inserted(1, 2), inserted(2, 2), inserted(0, 0), inserted(0, 1)]
+    at_the_end = [one for one in features(cases) if one.text.startswith("input position is")]
+    assert 0b0110 in {one.holds for one in at_the_end}
+
+
+def test_an_attribute_that_became_an_input_has_one_fact() -> None:
+    (x,) = CASE.inputs[:1]
+    axes = TensorSpec("axes", DTYPES["int64"], (0,), Given(np.array([], np.int64)))
+    old, new = (OpVersion("", "ReduceMin", since) for since in (13, 20))
+    cases = [
+        replace(CASE, op=old, attrs={}, slots=("data",)),
+        replace(CASE, op=new, attrs={}, slots=("data",)),
+        replace(CASE, op=new, attrs={}, inputs=(x, axes), slots=("data", "axes")),
+        replace(CASE, op=old, attrs={"axes": (0,)}, slots=("data",)),
+    ]
+    found = {one.holds: one.text for one in features(cases)}
+    assert 0b0011 in found
+    assert 0b0111 in found
+
+
 def test_all_facts_of_some_cases(snapshot: Any) -> None:
     float32, int64 = DTYPES["float32"], DTYPES["int64"]
     given = Given(np.array([[1.0, np.nan, np.inf]]))

@@ -97,6 +97,24 @@ def test_a_mutant_of_any_type_must_be_seen_in_the_type_it_counts_for(tmp_path: P
     assert ids == ("Neg/a@dtype=float32",)
 
 
+def test_a_mutant_of_versions_that_differ_in_types_alone_must_be_seen_in_the_newest(
+    tmp_path: Path,
+) -> None:
+    text = """\
+        op: Reshape
+        cases:
+        - name: a
+          matrix: {opset: [5, 13, 14], dtype: [float32]}
+          inputs: {data: [[1, 2]], shape: {value: [2, 1], dtype: int64}}
+    """
+    cases = cases_in(tmp_path, text)
+    found = [*sightings(cases)]
+    assert {one.mutant.op.since for one in found if one.killers} == {5, 13, 14}
+    kinds = ("mutant", "warning")
+    shown = [demand for demand, _ in demands(cases, found, [], []) if demand.kind in kinds]
+    assert {demand.op.since for demand in shown} == {13, 14}
+
+
 def test_each_type_of_which_something_is_refused_needs_a_case_that_asks(tmp_path: Path) -> None:
     text = """\
         op: Hardmax

@@ -224,3 +224,24 @@ def test_the_order_of_axes_does_not_make_them_invalid() -> None:
 )
 def test_what_is_invalid_is_said_with_what_is_allowed(axes, rank, wording):
     assert invalid_axes(axes, rank) == wording
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "alike"),
+    [
+        ("Relu", 6, 14, True),
+        ("Transpose", 13, 21, True),  # the descriptions differ
+        ("Softmax", 11, 13, False),  # another default of axis
+        ("Reshape", 13, 14, False),  # a new attribute
+        ("ReduceMax", 13, 18, False),  # axes are an input
+    ],
+)
+def test_versions_may_differ_in_types_alone(name: str, old: int, new: int, alike: bool) -> None:
+    schemas = opset.versions("", name)
+    assert opset.differ_in_types_alone(schemas[old], schemas[new], ()) is alike
+
+
+def test_versions_that_differ_in_an_ignored_attribute_may_differ_in_types_alone() -> None:
+    schemas = opset.versions("", "Relu")
+    assert not opset.differ_in_types_alone(schemas[1], schemas[6], ())
+    assert opset.differ_in_types_alone(schemas[1], schemas[6], ("consumed_inputs",))

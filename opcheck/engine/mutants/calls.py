@@ -10,6 +10,8 @@ from functools import partial
 from itertools import combinations
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from opcheck.engine.mutants.mutant import Mutant, reading
 from opcheck.engine.mutants.named_axes import names_axes
 from opcheck.engine.node import Node
@@ -43,6 +45,10 @@ def mutants(schema: Schema, known: Operator) -> Iterator[Mutant]:
             yield reading(f"{attribute.name}_inverted", text, read)
         if names_axes(attribute) and attribute.type == "int":
             yield from _of_negative_axes(attribute)
+            text = f"{attribute.name} was taken for the last axis if it is none of the input"
+            read = partial(_with_clamped_axis, attribute)
+            yield reading(f"{attribute.name}_clamped_to_the_last", text, read)
+    yield from _of_axes_of_the_output(schema)
     optional = [n for n, parameter in enumerate(schema.inputs) if parameter.option == "optional"]
     if optional and optional[0] < len(schema.inputs) - 1:
         text = "inputs behind an omitted one were taken for the one before"
@@ -141,6 +147,58 @@ def _with_negative_axis(name: str, axis: int | None, node: Node) -> Node:
 
 
 # ── inputs ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _with_clamped_axis(attribute: Attribute, node: Node) -> Node:
+    """Return a node whose axis, stated or by default, is the last one at most; scalars as is."""
+    axis = node.attrs.get(attribute.name, attribute.default)
+    if not isinstance(axis, int) or axis < node.rank or not node.rank:
+        return node
+    return node.with_attrs(**{attribute.name: node.rank - 1})
+
+
+def _of_axes_of_the_output(schema: Schema) -> Iterator[Mutant]:
+    """Yield mutants that count negative axes from the end of the input, not of the output.
+
+    `axis` and `axes` are attributes or inputs. Where both have one rank, a mutant is right.
+    """
+    for attribute in schema.attributes.values():
+        if names_axes(attribute):
+            yield _counting_in_the_input(attribute.name, partial(_of_attribute, attribute.name))
+    for place, parameter in enumerate(schema.inputs):
+        if parameter.name in ("axis", "axes"):
+            yield _counting_in_the_input(parameter.name, partial(_of_input, place))
+
+
+def _counting_in_the_input(name: str, read: Callable[[Node], Node]) -> Mutant:
+    """Return the mutant that counts negative axes in the input; `read` returns the misread node."""
+    text = f"negative {name} were counted from the end of the input, not of the output"
+    return reading(f"negative_{name}_counted_in_the_input", text, read)
+
+
+def _of_attribute(name: str, node: Node) -> Node:
+    """Return a node whose attribute has what negative axes are in the first input."""
+    value = node.attrs.get(name)
+    if isinstance(value, int):
+        return node.with_attrs(**{name: _counted(value, node.rank)})
+    if not isinstance(value, tuple):
+        return node
+    axes = tuple(_counted(axis, node.rank) for axis in value if isinstance(axis, int))
+    return node.with_attrs(**{name: axes})
+
+
+def _counted(axis: int, rank: int) -> int:
+    """Return an axis counted from the front of a tensor of a rank; itself if it has none there."""
+    return axis + rank if -rank <= axis < 0 else axis
+
+
+def _of_input(place: int, node: Node) -> Node:
+    """Return a node whose input has what negative axes are in the first input."""
+    axes = node.inputs[place] if place < len(node.inputs) else None
+    if axes is None or axes.dtype.kind != "i":
+        return node
+    counted = np.where((axes < 0) & (axes >= -node.rank), axes + node.rank, axes)
+    return node.with_input(place, counted.astype(axes.dtype))
 
 
 def closed_up(node: Node) -> Node:

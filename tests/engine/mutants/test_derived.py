@@ -49,6 +49,24 @@ MADE = [
         id="axis",
     ),
     pytest.param(
+        "axis_clamped_to_the_last",
+        node("Flatten", 13, A, axis=2),
+        [[[1, 2], [3, 4]]],
+        id="an axis that is the rank",
+    ),
+    pytest.param(
+        "negative_axes_counted_in_the_input",
+        node("Unsqueeze", 13, np.float32([1, 2]), np.int64([-1])),
+        [[[1, 2]]],
+        id="axes of an input, of the output",
+    ),
+    pytest.param(
+        "negative_axes_counted_in_the_input",
+        node("Unsqueeze", 11, np.float32([1, 2]), axes=(-1,)),
+        [[[1, 2]]],
+        id="axes of an attribute, of the output",
+    ),
+    pytest.param(
         "as_many_columns_as_rows",
         node("Neg", 13, np.float32([[1, 2, 3], [4, 5, 6]])),
         [[[-1, -2, 0], [-4, -5, 0]]],

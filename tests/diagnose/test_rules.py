@@ -138,6 +138,7 @@ def test_what_all_failures_have_is_named_with_the_passes_that_have_it_too() -> N
         Feature("more passes than failures have it", PLAIN, FAILING | bits(*range(10, 16))),
         Feature("a failure lacks it", PLAIN, bits(*range(5))),
         Feature("it is a size", LIMIT, FAILING),
+        Feature("output 1 is left out", PLAIN, FAILING),
     ],
 )
 def test_what_all_failures_have_may_be_nothing(feature: Feature) -> None:

@@ -285,7 +285,7 @@ def _outcomes(node: Node, right: Array, got: Array, wrong: Mask) -> Iterator[tup
         yield "-infinity", np.isneginf(numbers)
         yield "1", numbers == 1
         yield from _off_by_one(right, got, wrong)
-        yield "the right values with the opposite sign", wrong & (wide(got) == -wide(right))
+        yield "the right values with the opposite sign", wrong & _are_opposite(right, got)
     for label, x in _labelled(node):
         if x.dtype == right.dtype and _broadcasts(x.shape, right.shape):
             yield label, np.asarray((seen == x) | ((seen != seen) & (x != x)))
@@ -295,7 +295,7 @@ def _outcomes(node: Node, right: Array, got: Array, wrong: Mask) -> Iterator[tup
         if isinstance(value, str) != is_text or right.dtype.kind == "c":
             continue
         outcome = _DEFAULT if name.startswith("default_") else f"`{name}`"
-        masks[outcome] = masks.get(outcome, False) | np.asarray(seen == value)
+        masks[outcome] = masks.get(outcome, False) | _are(seen, value)
     yield from masks.items()
     yield ANY_VALUE, wrong
 
@@ -321,11 +321,30 @@ def _off_by_one(right: Array, got: Array, wrong: Mask) -> Iterator[tuple[str, Ma
     """Yield what integers are that are one off from the right ones."""
     if right.dtype.kind not in "iu":
         return
-    wanted, actual = wide(right), wide(got)
-    yield "what is one too small", wrong & (actual == wanted - 1)
-    yield "what is one too large", wrong & (actual == wanted + 1)
-    nearer = wrong & (np.abs(actual) == np.abs(wanted) - 1) & (actual * wanted >= 0)
-    yield "what is one too small in size", nearer
+    # Differences of 64 bits are exact in their own type alone, and there in one direction.
+    smaller = wrong & (got < right) & (right - got == 1)
+    larger = wrong & (got > right) & (got - right == 1)
+    yield "what is one too small", smaller
+    yield "what is one too large", larger
+    yield "what is one too small in size", (smaller & (right > 0)) | (larger & (right < 0))
+
+
+def _are_opposite(right: Array, got: Array) -> Mask:
+    """Mask the numbers that are the right ones with the opposite sign."""
+    if right.dtype.kind == "i":
+        return np.asarray(got == -right)
+    return np.asarray(wide(got) == -wide(right))
+
+
+def _are(seen: Array, value: Any) -> Mask:
+    """Mask the elements that are a value; a number is rounded to a floating type."""
+    dtype = of(seen)
+    if dtype is not None and dtype.kind == "float":
+        with np.errstate(all="ignore"):
+            return np.asarray(wide(seen) == wide(np.asarray(value).astype(seen.dtype)))
+    # NumPy's own integers are compared exactly, those of fewer bits only with what they hold.
+    is_narrow = seen.dtype.kind == "V"
+    return np.asarray((wide(seen) if is_narrow else seen) == value)
 
 
 def _single_values(node: Node) -> Iterator[tuple[str, Any]]:
@@ -441,6 +460,8 @@ def _bounds(
     The wrong elements of the `cases` must keep it; right ones of the `scope` that show something
     must not.
     """
+    dtypes = {one.dtype for one in cases}
+    dtype = dtypes.pop() if len(dtypes) == 1 else None
     for column in columns:
         if column.endswith(_ONLY_0):
             continue
@@ -452,7 +473,6 @@ def _bounds(
         label, _, what = column.partition(": ")
         place, _, along = label.partition(", ")
         has = f"{place} has {f'a {what} value {along}' if what else 'a value'}"
-        dtype = cases[0].dtype
         bounds = _bounds_of_size(wrong, right, dtype) if not what else ()
         for words, test in (*bounds, *_bounds_of_value(wrong, right, dtype)):
             yield _Trait(f"{has} {words}", partial(_of_column, column, test))
@@ -464,11 +484,11 @@ def _bounds_of_size(
     """Yield bounds on the size of numbers that all wrong and no right ones keep, in words."""
     wrong, right = np.abs(wrong), np.abs(right)
     if wrong.min() > right.max():
-        bound, why = _bound_between(right.max(), wrong.min(), dtype)
-        yield f"beyond {bound:.4g}{why}", partial(_is_beyond, bound)
+        bound, words = _bound_between(right.max(), wrong.min(), dtype)
+        yield f"beyond {words}", partial(_is_beyond, bound)
     if wrong.max() < right.min():
-        bound, _ = _bound_between(wrong.max(), right.min(), dtype)
-        yield f"closer to 0 than {bound:.4g}", partial(_is_near_0, bound)
+        bound, words = _bound_between(wrong.max(), right.min())
+        yield f"closer to 0 than {words}", partial(_is_near_0, bound)
 
 
 def _bounds_of_value(
@@ -476,11 +496,11 @@ def _bounds_of_value(
 ) -> Iterator[tuple[str, Callable[[Floats], Mask]]]:
     """Yield bounds on numbers that all wrong and no right ones keep, in words."""
     if wrong.min() > right.max():
-        bound, why = _bound_between(right.max(), wrong.min(), dtype)
-        yield f"above {bound:.4g}{why}", partial(_is_above, bound)
+        bound, words = _bound_between(right.max(), wrong.min(), dtype)
+        yield f"above {words}", partial(_is_above, bound)
     if wrong.max() < right.min():
-        bound, _ = _bound_between(wrong.max(), right.min(), dtype)
-        yield f"below {bound:.4g}", partial(_is_below, bound)
+        bound, words = _bound_between(wrong.max(), right.min())
+        yield f"below {words}", partial(_is_below, bound)
 
 
 def _is_beyond(bound: float, x: Floats) -> Mask:
@@ -505,23 +525,23 @@ def _values(column: _Column, masked: Iterable[tuple[Elements, Mask]]) -> Floats:
     return np.concat([np.zeros(0), *parts])
 
 
-def _bound_between(low: float, high: float, dtype: DType | None) -> tuple[float, str]:
-    """Return a number from `low` to `high` that a mistake may have as its bound, and why.
+def _bound_between(low: float, high: float, dtype: DType | None = None) -> tuple[float, str]:
+    """Return a number from `low` to `high` that a mistake may have as its bound, and it in words.
 
-    It is where a square or an exponential leaves the range of the type, or else the number of the
-    fewest digits; the reason is then "".
+    It is where a square or an exponential leaves the range of the type, which the words say, or
+    else the number of the fewest digits.
     """
     if dtype is not None and dtype.kind == "float":
         largest = float(limits(dtype)[1])
         for name, bound in {"square": math.sqrt(largest), "exponential": math.log(largest)}.items():
             if low <= bound < high:
-                return bound, f", whose {name} leaves the range of {dtype}"
+                return bound, f"{bound:.4g}, whose {name} leaves the range of {dtype}"
     middle = _middle(low, high)
     for digits in range(1, 17):
-        number = float(f"{middle:.{digits}g}")
-        if low <= number <= high and number not in (low, high):
-            return number, ""
-    return middle, ""
+        words = f"{middle:.{digits}g}"
+        if low < float(words) < high:
+            return float(words), words
+    return middle, f"{middle:.17g}"
 
 
 def _middle(low: float, high: float) -> float:
@@ -530,7 +550,7 @@ def _middle(low: float, high: float) -> float:
         high = math.nextafter(math.inf, 0.0)
     if not math.isfinite(low):
         low = -math.nextafter(math.inf, 0.0)
-    if low * high > 0:
+    if low > 0 or high < 0:
         return math.copysign(math.sqrt(abs(low)) * math.sqrt(abs(high)), low)
     return low / 2 + high / 2
 

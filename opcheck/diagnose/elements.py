@@ -565,18 +565,27 @@ class _Shown(NamedTuple):
     shows: Mask
 
 
-def explanation(failing: Sequence[Elements], passing: Sequence[Elements]) -> Explanation | None:
+def _check_nothing() -> None:
+    """Do nothing: a search whose time is not limited."""
+
+
+def explanation(
+    failing: Sequence[Elements],
+    passing: Sequence[Elements],
+    check: Callable[[], None] = _check_nothing,
+) -> Explanation | None:
     """Return what is given where, for the most failing cases; None for nothing sure.
 
     All wrong elements of what is explained have the trait, and no right one of any case that shows
-    something; one of its type, if the condition names that. It must not hold by chance.
+    something; one of its type, if the condition names that. It must not hold by chance. Calls
+    `check` before each trait that is tried, and raises what that raises.
     """
     found: list[Explanation] = []
     for outcome, numbers in _outcomes_of(failing).items():
         shown = [_Shown(one, _showing(one, outcome)) for one in (*failing, *passing)]
         for dtype in ("", *_types_of(numbers, failing)):
             scope = [one for one in shown if not dtype or dtype in one.elements.types]
-            explained = _by_trait([failing[number] for number in numbers], scope)
+            explained = _by_trait([failing[number] for number in numbers], scope, check)
             if explained:
                 trait, cases = explained
                 its = frozenset(n for n in numbers if any(failing[n] is one for one in cases))
@@ -621,12 +630,12 @@ def _with_type(trait: str, dtype: str) -> str:
 
 
 def _by_trait(
-    cases: Sequence[Elements], scope: Sequence[_Shown]
+    cases: Sequence[Elements], scope: Sequence[_Shown], check: Callable[[], None]
 ) -> tuple[str, list[Elements]] | None:
     """Return the trait that explains the most cases, and these; None if none does surely.
 
     All wrong elements of the cases have one outcome; they and what contradicts a trait are in the
-    `scope`.
+    `scope`. Calls `check` before each trait, and raises what that raises.
     """
     columns = [*dict.fromkeys(name for one in cases for name in one.columns)]
     singles = sorted({text for one in cases for text in one.single})
@@ -634,6 +643,7 @@ def _by_trait(
     traits += _bounds(columns, cases, scope)
     best: tuple[str, list[Elements]] | None = None
     for tried, trait in enumerate(traits, 1):
+        check()
         explained = [one for one in cases if _has(trait, one)]
         if len(explained) > len(best[1] if best else ()):
             count_cases = trait.text in singles

@@ -584,8 +584,9 @@ class _OperatorFailures:
         """Choose what is given where single elements are wrong, in `chosen`, for those left.
 
         If `only_all`, one condition must explain all of them; unless `any_outcome`, what is given
-        there must not be just wrong. Nothing is chosen for other failures than wrong values, and
-        without time, of which a part is left to ask the backend if `only_all`.
+        there must not be just wrong. Nothing is chosen for other failures than wrong values, for
+        less than half of the questions left, and without time, of which a part is left to ask the
+        backend if `only_all`.
         """
         left = self._without_cause(group)
         if not left or left[0].record.failure != "values":
@@ -602,12 +603,28 @@ class _OperatorFailures:
                 if found is None or (found.outcome == ANY_VALUE and not any_outcome):
                     return
                 explained = [results[number] for number in sorted(found.explained)]
-                if only_all and len(explained) < len(left):
+                if not self._is_enough(explained, results, only_all=only_all):
                     return
                 counts = self._counts_of_elements(explained, group)
                 self._choose(Diagnosis(None, f"gives {found.text}", counts), explained)
                 for result in explained:
                     del failing[result.case.id]
+
+    def _is_enough(
+        self,
+        explained: Sequence[DiagnosedResult],
+        results: Sequence[DiagnosedResult],
+        *,
+        only_all: bool,
+    ) -> bool:
+        """Return True if a condition on elements explains half of the questions of `results`.
+
+        If `only_all`, it must explain all results. A condition of fewer questions is most often
+        incidental: where cases fail by the place of an element, some have a NaN there.
+        """
+        if only_all:
+            return len(explained) == len(results)
+        return 2 * len(self._questions_of(explained)) >= len(self._questions_of(results))
 
     def _elements_of_failures(self, results: Iterable[DiagnosedResult]) -> dict[str, Elements]:
         """Return the elements of failures by the ids of their cases, in their order.

@@ -42,15 +42,12 @@ _ONLY_0 = ": only 0"
 ANY_VALUE = "wrong values"
 #: What is given for what is not found: one of the attributes `default_…`.
 _DEFAULT = "the default"
-#: Outcomes that name the mistake where no trait tells the elements apart.
-_TELLING = frozenset(
-    {
-        "what is one too small",
-        "what is one too large",
-        "what is one too small in size",
-        "the right values with the opposite sign",
-    }
+#: Outcomes of integers that are one off.
+_ONE_OFF = frozenset(
+    {"what is one too small", "what is one too large", "what is one too small in size"}
 )
+#: Outcomes that name the mistake where no trait tells the elements apart.
+_TELLING = _ONE_OFF | {"the right values with the opposite sign"}
 
 #: Kinds of NumPy's types that are texts, or are not known.
 _TEXTS = ("O", "U", "S", "T")
@@ -699,10 +696,15 @@ def _different(elements: Elements, mask: Mask) -> set[object]:
 def _without_trait(failing: Sequence[Elements]) -> Iterator[Explanation]:
     """Yield outcomes that name the mistake by themselves, with the types that all have.
 
-    At least three cases have each, and six wrong elements.
+    At least half of the cases have each, at least three, and six wrong elements: of less, the
+    outcome is a coincidence. So is what is one off if it would mostly be 0 or 1, as small indices
+    are: other wrong values are one off too.
     """
     for outcome, numbers in _outcomes_of(failing).items():
-        elements = sum(int(failing[number].wrong.sum()) for number in numbers)
-        if outcome in _TELLING and len(numbers) >= _FEWEST and elements >= _FEWEST_ELEMENTS:
+        right = np.concat([failing[number].right[failing[number].wrong] for number in numbers])
+        are_enough = len(numbers) >= max(_FEWEST, len(failing) / 2)
+        if outcome in _ONE_OFF and 2 * np.count_nonzero(np.abs(right) > 1) < right.size:
+            continue
+        if outcome in _TELLING and are_enough and right.size >= _FEWEST_ELEMENTS:
             types = " and ".join(_types_of(numbers, failing))
             yield Explanation(outcome, types, frozenset(numbers))

@@ -191,3 +191,30 @@ def test_bounds_between_the_largest_numbers_do_not_overflow() -> None:
     assert found is not None
     _, _, bound = found.condition.partition("has a value beyond ")
     assert 1e300 < float(bound) < 1e307
+
+
+def test_what_is_0_in_place_of_1_names_no_mistake() -> None:
+    def every_third_is_0(node: Node, right: Any) -> Any:
+        return np.where(np.arange(right.size) % 3 == 1, 0, right)
+
+    bits = [np.resize(np.array(row, np.int32), 12) for row in ([1, 1, 0, 1, 1], [0, 1], [1, 1, 0])]
+    nodes = [Node(ADD, (row, np.zeros(12, np.int32)), {}) for row in bits]
+    assert explained(every_third_is_0, nodes) is None
+
+
+def test_few_of_the_failures_with_the_opposite_sign_are_a_coincidence(snapshot) -> None:
+    def of_these(turned: int) -> Explanation | None:
+        def first_two(node: Node, right: Any) -> Any:
+            spoilt = right.copy()
+            spoilt[:2] = -right[:2] if node.inputs[0][2] < turned else 2 * right[:2]
+            return spoilt
+
+        rows = [np.array([5, -5, n, 5, -5, 5, -5], np.int32) for n in range(8)]
+        zero = np.zeros(7, np.int32)
+        return explained(first_two, [Node(ADD, (row, zero), {}) for row in rows])
+
+    assert of_these(3) is None
+    found = of_these(4)
+    assert found is not None
+    assert found.explained == {0, 1, 2, 3}
+    snapshot("opposite_sign", found.text)

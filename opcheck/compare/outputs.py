@@ -602,8 +602,8 @@ def _spread_of_own_data(want: Want, got: Array) -> bounded.Scattering | None:
 
     Data of the case's own (`want.of_own_data`) are judged only if their errors scatter too far, if
     honest orders of computing scatter as the theory says, and if it is known which elements may
-    leave the range, which do not count. Raises what the operator's formula raises, but for
-    NotSupported.
+    leave the range, which do not count. `want` has a bound, and is of floats. Raises what the
+    operator's formula raises, but for NotSupported.
     """
     ratio = bounded.scatter(want, got) if want.of_own_data else None
     if ratio is None or ratio <= bounded.SCATTER or not bounded.scatters_independently(want):

@@ -422,7 +422,7 @@ def _of_broadcasting(one: TensorSpec, other: TensorSpec) -> Iterator[_Fact]:
     if any(mine != its and 1 not in (mine, its) for mine, its in pairs):
         return
     is_stretched = {
-        spec.name: len(spec.shape) < longest or any(pair[n] < max(pair) for pair in pairs)
+        spec.name: len(spec.shape) < longest or any(pair[n] == 1 != pair[1 - n] for pair in pairs)
         for n, spec in enumerate((one, other))
         for longest in [max(len(one.shape), len(other.shape))]
     }

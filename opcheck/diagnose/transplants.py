@@ -73,9 +73,11 @@ def transplanted(failing: Case, cured: Case, passing: Case) -> Flip | None:
 
 
 def _of_type(failing: Case, passing: Case) -> Flip | None:
-    """Return a passing case in the type of a failing one.
+    """Return a passing case with its inputs and outputs in the type of a failing one.
 
-    None if it has that type, one of another kind, or values that the type does not hold.
+    Its answer is the engine's. None if either case has no single type, if they have the same type
+    or types of two kinds, for integers that the type does not hold, and for values read from a
+    file.
     """
     own = passing.dtype
     dtype = failing.dtype

@@ -202,9 +202,10 @@ def _way_to_fail(record: Record) -> tuple[Verdict, Failure | None]:
 
 
 def _telling_pattern(record: Record) -> str | None:
-    """Return the pattern of a reason in the backend's own words, None for opcheck's words.
+    """Return the pattern of a reason that tells failures of one kind apart.
 
-    None, too, for words that are too few for a pattern.
+    That is of an exception's words, of how a process died, or of what runs or declarations
+    contradict. None for other failures, such as wrong values, and for too few words.
     """
     return pattern(record.reason) if record.failure in _TELLING else None
 

@@ -386,8 +386,8 @@ class Driver(Generic[Key, Found]):
         """Yield the results that are there by now, with their keys, perhaps none.
 
         If there is none yet, waits for any reply, at most 0.05 seconds. Replies are sent to their
-        generators, which may ask again. Raises what the generators raise, and Defect if opcheck's
-        own part of an adapter fails.
+        generators, which may ask again. Raises what the generators and a backend's `ask` raise, and
+        Defect if opcheck's own part of an adapter fails.
         """
         if not self._ended:
             connections = [
@@ -411,8 +411,8 @@ def answers(
     """Return the results of several generators of questions, each for one backend, in order.
 
     `meanwhile` is called again and again while replies are awaited. Raises what it raises, what the
-    generators raise, and Defect if opcheck's own part of an adapter fails; questions are left open
-    then.
+    generators raise, what a backend's `ask` raises (one in this process BackendUnavailable), and
+    Defect if opcheck's own part of an adapter fails; questions are left open then, for `forget`.
     """
     driver: Driver[int, Found] = Driver()
     for number, (backend, questions) in enumerate(asked):

@@ -266,6 +266,13 @@ def test_two_inputs_are_of_unequal_rank_and_stretched(shape: Any, wording: Wordi
     assert _only_of(replace(CASE, inputs=(a, b)), equal) == wording
 
 
+def test_of_two_lengths_0_and_1_the_1_is_stretched(wording: Wording) -> None:
+    a = TensorSpec("A", DTYPES["int8"], (2, 0), Fill("ones", ()))
+    b = replace(a, name="B", shape=(2, 1))
+    equal = replace(CASE, inputs=(a, replace(a, name="B")))
+    assert _only_of(replace(CASE, inputs=(a, b)), equal) == wording
+
+
 def test_optional_outputs_are_asked_for_or_left_out(wording: Wording) -> None:
     pool = replace(CASE, op=OpVersion("", "MaxPool", 22))
     both = replace(pool, outputs=(*CASE.outputs, *CASE.outputs))

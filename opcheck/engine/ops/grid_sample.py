@@ -199,7 +199,8 @@ class AxisLocations:
     def at_the_edge(self) -> "AxisLocations":
         """Return the locations, with those half outside at the edge, by the reading "pixel".
 
-        They go to the first or the last pixel, unless they are beyond -1 and 1.
+        They go to the first or the last pixel. Those beyond -1 and 1 stay: they are interpolated
+        with 0, or in mode nearest have their nearest pixel.
         """
         mask = self.are_half_outside & ~self.are_beyond
 

@@ -170,7 +170,8 @@ def marked_terms(
 ) -> Tensor:
     """Return Y = alpha * A' * B' + beta * C, whose integers outside of their type are open.
 
-    They may be anything: see `marked_in_type`. An alpha and a beta of integers are whole numbers.
+    They may be anything: see `marked_in_type`, which while judging raises NotSupported if all of
+    them are. An alpha and a beta of integers are whole numbers.
     """
     if a.dtype.kind not in "iu":
         return Y
@@ -183,8 +184,9 @@ def terms_scaled(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: flo
     """Return alpha * A' * B' + beta * C, as the text writes it; C None adds nothing.
 
     a: A', [M, K]; b: B', [K, N]; C: broadcasts to [M, N]. A factor of 0 makes NaN of infinity and
-    NaN, or 0 of all: ZERO_TIMES_NO_NUMBER. Raises NotSupported for integers times an alpha or a
-    beta that is not whole, or not below 2^31, and as `marked_terms` does.
+    NaN, or 0 of all: ZERO_TIMES_NO_NUMBER. Integers outside of their type are open. Raises
+    NotSupported for integers times an alpha or a beta that is not whole, or not below 2^31; while
+    judging, also if no integer of Y is in its type.
     """
     Y = scaled(alpha, xp.matmul(a, b))
     if C is not None:

@@ -178,7 +178,8 @@ def cast_to(x: Array, dtype: DType) -> Array:
     fractions are cut off; what does not fit is, undefined by the text, the nearest end (of 4 and 2
     bits the lowest bits), NaN 0. Integers wrap around. To booleans all but 0 is true, NaN too.
 
-    Floats become texts by DIGITS_OF_TEXTS. Raises NotSupported for complex and unknown types; from
+    Integers become texts of their digits, floats by the reading of DIGITS_OF_TEXTS in force, and
+    texts stay. Raises NotSupported for complex and unknown types; from
     booleans to texts; from texts to booleans, without a number, and to integers with a fraction or
     out of range.
     """

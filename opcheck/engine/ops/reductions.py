@@ -422,9 +422,9 @@ def with_axes_as_input(
 def defines_no_values(doc: str) -> bool:
     """Return True if the text of a version, its `doc`, states what reducing no values gives.
 
-    False for a text that does not mention an empty set, as those of version 11 do not (of ReduceMax
-    and ReduceMin version 12); and for ReduceMean: "Reduction over an empty set of values yields
-    undefined."
+    False for a text that does not mention an empty set: that of version 11 alone, of ReduceMax and
+    ReduceMin that of version 12 alone; and for ReduceMean: "Reduction over an empty set of values
+    yields undefined."
     """
     return "empty set of values yields" in doc and "values yields undefined" not in doc
 

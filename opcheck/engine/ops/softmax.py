@@ -233,7 +233,8 @@ def by_last_axis(of_rows: RowFunction) -> Mapping[int, Callable[..., Array]]:
 def by_joint_axes(of_rows: RowFunction) -> Mapping[int, Callable[..., Array]]:
     """Return the formulas of an operator with Axes, by version.
 
-    They raise InvalidNode for what `over_axes` refuses: more than 8 dimensions, or none, and Axes
+    The order in which Axes are listed does not count, unlike in `by_ordered_axes`. They raise
+    InvalidNode for what `over_axes` refuses: more than 8 dimensions, or none, and Axes
     that are none, out of range or named twice.
     """
     return over_axes(JointAxes(of_rows))

@@ -62,6 +62,24 @@ def test_elements_are_only_suggested(id_, op, since, inputs, attrs, covered):
     assert found.covers_everything == all(covered)
 
 
+@pytest.mark.parametrize(
+    ("op", "since", "inputs", "attrs"),
+    [
+        ("TopK", 11, (np.zeros((0, 3), np.float32), i(1)), {"sorted": 0}),
+        ("Pow", 1, (np.float32(2), np.float32(2)), {"axis": 0, "broadcast": 1}),
+    ],
+)
+def test_rules_take_tensors_without_elements_and_scalars(op, since, inputs, attrs):
+    assert of_node(op, since, *inputs, **attrs) is None
+
+
+def test_a_huge_shift_is_not_computed():
+    x, y = np.uint32([1, 0]), np.uint32([2**32 - 1, 2**32 - 1])
+    found = of_node("BitShift", 11, x, y, direction="LEFT")
+    assert found is not None
+    assert found.masks[0].tolist() == [True, False]
+
+
 X = np.arange(1.0, 13, dtype=np.float32).reshape(3, 4)
 ROW = X.reshape(1, 1, 12)
 IMAGE = X.reshape(1, 1, 3, 4)

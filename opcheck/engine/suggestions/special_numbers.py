@@ -116,7 +116,7 @@ def of_powers(subject: Subject) -> Masks | None:
     x, y = map(real, subject.node.given)
     axis = subject.node.attrs.get("axis")
     if isinstance(axis, int):
-        y = np.reshape(y, (*y.shape, *[1] * (x.ndim - axis % x.ndim - y.ndim)))
+        y = np.reshape(y, (*y.shape, *[1] * (x.ndim - axis % max(x.ndim, 1) - y.ndim)))
     with np.errstate(all="ignore"):
         has_fraction = np.isfinite(y) & (y != np.rint(y))
         masks = [

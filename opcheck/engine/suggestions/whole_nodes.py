@@ -248,7 +248,7 @@ def of_ties_in_any_order(subject: Subject) -> Masks | None:
     if _attribute(subject, "sorted", 1) != 0:
         return None
     x = np.moveaxis(_first(subject), _attribute(subject, "axis", -1), -1)
-    rows = x.reshape(prod(x.shape[:-1]), -1)
+    rows = x.reshape(prod(x.shape[:-1]), x.shape[-1])
     return _covered(subject, any(len(np.unique(row)) < len(row) for row in rows))
 
 
@@ -307,9 +307,11 @@ def of_bits_shifted_out(subject: Subject) -> Masks | None:
     """Cover integers that lose bits to the left, of version 11."""
     if subject.since > 11 or _attribute(subject, "direction") != "LEFT":
         return None
-    x, y = (np.asarray(each).astype(object) for each in subject.node.given)
-    is_lost = x * 2**y > np.iinfo(_first(subject).dtype).max
-    return (np.asarray(is_lost, bool),)
+    x, y = subject.node.given
+    # More than all bits lose no more than all of them.
+    width = 8 * x.dtype.itemsize
+    shifted = x.astype(object) << np.minimum(y, width).astype(object)
+    return (np.asarray(shifted > np.iinfo(x.dtype).max, bool),)
 
 
 def of_texts_to_split(subject: Subject) -> Masks | None:

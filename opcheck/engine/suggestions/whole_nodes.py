@@ -286,6 +286,19 @@ def of_rounded_steps(subject: Subject) -> Masks | None:
     return (np.asarray(start + delta * np.arange(len(output)) != real(output)),)
 
 
+def admits_added_steps(subject: Subject, place: int, output: Array) -> Array:
+    """Admit what comes of adding the step again and again, each time rounded either way."""
+    start, _, delta = (real(x) for x in subject.node.given[:3])
+    dtype = dtypes.of(output)
+    assert dtype
+    steps = np.arange(len(output))
+    exact = start + delta * steps
+    largest = np.maximum(np.abs(start), np.abs(exact))
+    unit = 2 * dtypes.half_ulp(np.asarray(largest), dtype)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.abs(real(output) - exact) <= steps * unit)
+
+
 def of_other_ranks_than_1(subject: Subject) -> Masks | None:
     """Cover tensors that are no vectors, of version 1."""
     return _covered(subject, subject.since == 1 and _first(subject).ndim != 1)
@@ -331,6 +344,11 @@ def of_halves(subject: Subject) -> Masks | None:
     [right] = subject.outputs
     [below], [above] = map(evaluate, near)
     return (np.asarray((below != right) | (above != right)),)
+
+
+def admits_next_integers(subject: Subject, place: int, output: Array) -> Array:
+    """Admit integers next to the right ones."""
+    return np.asarray(np.abs(real(output) - real(subject.outputs[place])) <= 1)
 
 
 def _with_scale(subject: Subject, factor: float) -> tuple[Array | None, ...]:

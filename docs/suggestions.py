@@ -19,8 +19,9 @@ nor an answer, a model of one node, and a node that `opcheck locate` judges get 
 engine, by this table ([table.py](../opcheck/engine/suggestions/table.py)).
 
 - *Elements*: a wrong answer is a warning if only such elements are wrong. Anything else that is
-  wrong is *fail*.
-- *Node*: any wrong answer is a warning, and so is a refusal.
+  wrong is *fail*, and so is a value that no text suggests: a subnormal number may be zero and no
+  number of normal size, a rounded one the next number on either side.
+- *Node*: any wrong answer is a warning, and so are another shape and a refusal.
 - Your own `rule: must`, or a stated answer, makes each deviation *fail*.
 - A whole model has no rule: an answer of it that is wrong is *fail*, and `opcheck locate` shows the
   node as a warning.

@@ -49,6 +49,14 @@ SUGGESTIONS = (
         "Some hardware reads and writes subnormal numbers as zero.",
         _WITH_SUBNORMALS,
         of_numbers.of_subnormals,
+        admits=of_numbers.admits_flushed,
+    ),
+    Suggestion(
+        "subnormals-decide-shapes",
+        "Some hardware reads subnormal numbers as zero, which here decide the shape of an output.",
+        "NonZero OneHot Range Resize Unique Upsample".split(),
+        of_numbers.of_shapes_by_subnormals,
+        whole=True,
     ),
     Suggestion(
         "overflow",
@@ -135,6 +143,7 @@ SUGGESTIONS = (
         "The text does not state how a number is rounded, nor that a fraction is cut off.",
         _CASTS,
         of_casts.of_rounded_casts,
+        admits=of_casts.admits_neighbors,
     ),
     Suggestion(
         "cast-of-texts",
@@ -142,6 +151,7 @@ SUGGESTIONS = (
         "written.",
         _CASTS,
         of_casts.of_casts_of_texts,
+        admits=of_casts.admits_the_same_number,
     ),
     Suggestion(
         "cast-to-bool",
@@ -209,6 +219,7 @@ SUGGESTIONS = (
         "The text does not state how numbers of a range are rounded that 16 bits do not hold.",
         ("Range",),
         of_nodes.of_rounded_steps,
+        admits=of_nodes.admits_added_steps,
     ),
     Suggestion(
         "no-spread",
@@ -383,5 +394,6 @@ SUGGESTIONS = (
         "The text does not state how halves are rounded.",
         ("QLinearConv",),
         of_nodes.of_halves,
+        admits=of_nodes.admits_next_integers,
     ),
 )

@@ -6,7 +6,7 @@ What evaluates a formula raises WrongOperator if the file that declares the oper
 from opcheck import model
 from opcheck.compare import verdict
 from opcheck.compare.elements import Want
-from opcheck.compare.outputs import in_its_dtype
+from opcheck.compare.outputs import describe, in_its_dtype
 from opcheck.execution import expected, golden
 from opcheck.model import Case
 from opcheck.model.shown import RightAnswer, RightOutput, ShownCase
@@ -53,6 +53,7 @@ def _right_output(want: Want, tolerance: model.Tolerance | None) -> RightOutput:
     """Return one output with its lowest and highest right values, by tolerance or bound.
 
     Of random numbers only the shape is right: all three are the medians, or what the case states.
+    Elements that no text defines have what opcheck computes in their place.
     Raises ValueError for values without a stated dtype, MemoryError, and what the operator's
     formula raises for a bound.
     """
@@ -60,4 +61,5 @@ def _right_output(want: Want, tolerance: model.Tolerance | None) -> RightOutput:
     if want.random:
         return RightOutput(want.name, written, written, written, "random numbers")
     around = golden.ends(want, written, tolerance)
-    return RightOutput(want.name, written, around.lowest, around.highest, want.form)
+    anything = "" if want.undefined is None else describe(want.undefined)
+    return RightOutput(want.name, written, around.lowest, around.highest, want.form, anything)

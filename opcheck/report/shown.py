@@ -109,6 +109,9 @@ def _show_answer(console: Console, case: Case, answer: RightAnswer, *, full: boo
         console.print(f"  tolerance of the case: {case.tolerance}")
     for output in answer.outputs:
         _show_output(console, output, full=full)
+        if output.anything:
+            undefined = plain_text.one_line(f"{output.name} may be anything {output.anything}")
+            console.print(f"  {undefined}", soft_wrap=True)
 
 
 def _show_output(console: Console, output: RightOutput, *, full: bool) -> None:

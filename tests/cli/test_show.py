@@ -87,3 +87,20 @@ def test_an_answer_whose_ends_take_too_much_memory_is_a_problem(monkeypatch) -> 
     case = next(case for case in load([Path("cases.yaml")]) if case.name == "stated")
     shown = show.shown(case)
     assert (shown.answers, "memory" in shown.problem) == ((), True)
+
+
+#: No text defines the first quotient.
+BY_ZERO = """\
+op: Div
+opset: 14
+dtype: int32
+cases: [{name: by_zero, inputs: {A: [8, 9], B: [0, 3]}}]
+"""
+
+
+def test_elements_that_may_be_anything_are_named(run, tmp_path) -> None:
+    (tmp_path / "zero.yaml").write_text(BY_ZERO)
+    (case,) = load([tmp_path / "zero.yaml"])
+    (quotients,) = show.shown(case).answers[0].outputs
+    assert quotients.anything == "only at [0]"
+    assert quotients.anything in run("show", case.id, "zero.yaml", code=0).stdout

@@ -6,7 +6,7 @@ What evaluates a formula raises WrongOperator if the file that declares the oper
 from opcheck import model
 from opcheck.compare import verdict
 from opcheck.compare.elements import Want
-from opcheck.compare.outputs import describe, in_its_dtype
+from opcheck.compare.outputs import in_its_dtype
 from opcheck.execution import expected, golden
 from opcheck.model import Case
 from opcheck.model.shown import RightAnswer, RightOutput, ShownCase
@@ -61,5 +61,11 @@ def _right_output(want: Want, tolerance: model.Tolerance | None) -> RightOutput:
     if want.random:
         return RightOutput(want.name, written, written, written, "random numbers")
     around = golden.ends(want, written, tolerance)
-    anything = "" if want.undefined is None else describe(want.undefined)
-    return RightOutput(want.name, written, around.lowest, around.highest, want.form, anything)
+    return RightOutput(
+        name=want.name,
+        values=written,
+        lowest=around.lowest,
+        highest=around.highest,
+        form=want.form,
+        undefined=want.undefined,
+    )

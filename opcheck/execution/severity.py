@@ -19,7 +19,7 @@ from opcheck.execution.expected import node_of
 from opcheck.model import Array, Case, Foreign, Outcome, Produced, Question, Verdict
 
 #: Failures that a suggestion about the node as a whole covers.
-_OF_NODES = ("values", "shape", "dtype", "count", "type", "raised")
+_OF_NODES = ("values", "shape", "dtype", "count", "type")
 
 
 def eased_if_suggested(
@@ -34,7 +34,8 @@ def eased_if_suggested(
     node: makes the node of the case; it is asked of a failure alone.
 
     A judgement that is no failure is returned as it is, and so is any of a case that states its own
-    rule. A refusal is a warning where everything is only suggested. Raises what a formula raises
+    rule or tolerance. An output of another shape or type is a warning where the node as a whole is
+    only suggested, and a refusal also where the node may be refused. Raises what a formula raises
     for a bound.
     """
     if judgement.verdict not in (Verdict.FAIL, Verdict.ERROR) or not case.leaves_rule_to_engine:
@@ -42,7 +43,9 @@ def eased_if_suggested(
     vague = suggested(node())
     if vague is None:
         return judgement
-    if vague.covers_everything:
+    if judgement.failure == "raised":
+        is_covered = vague.may_be_refused
+    elif vague.whole:
         is_covered = judgement.failure in _OF_NODES
     else:
         is_of_values = judgement.failure == "values"
@@ -57,39 +60,40 @@ def eased_if_suggested(
 def _is_right_elsewhere(
     case: Case, outcome: Outcome, admitted: Sequence[Admitted], suggested: Suggested
 ) -> bool:
-    """Return True if an answer is right with the right elements in place of those covered."""
-    answer = verdict.first_answer(admitted)
-    if answer is None or not isinstance(outcome, Produced):
+    """Return True if outputs are an admitted answer but for elements that are excused."""
+    if not isinstance(outcome, Produced):
         return False
-    right = [in_its_dtype(want) for want in answer.wants]
-    mended = _mended(outcome.outputs, right, suggested)
-    again = None
-    if outcome.again is not None:
-        again = _mended(outcome.again, right, suggested)
-        if again is None:
-            return False
-    if mended is None:
-        return False
-    judgement = verdict.judge(
-        "must", admitted, replace(outcome, outputs=mended, again=again), case.tolerance
-    )
-    return verdict.is_right(judgement)
+    for answer in admitted:
+        if not isinstance(answer, verdict.Answer):
+            continue
+        right = [in_its_dtype(want) for want in answer.wants]
+        mended = _mended(outcome.outputs, right, suggested)
+        again = None if outcome.again is None else _mended(outcome.again, right, suggested)
+        if mended is None or (again is None) != (outcome.again is None):
+            continue
+        judgement = verdict.judge(
+            "must", admitted, replace(outcome, outputs=mended, again=again), case.tolerance
+        )
+        if verdict.is_right(judgement):
+            return True
+    return False
 
 
 def _mended(outputs: Outputs, right: Sequence[Array], suggested: Suggested) -> Outputs | None:
-    """Return outputs with the right elements where the text only suggests them.
+    """Return outputs with the right elements in place of those that are excused.
 
     None if an output is no tensor, or of another number, shape or type than the right one.
     """
-    if not len(outputs) == len(right) == len(suggested.masks):
+    engine_outputs = suggested.subject.outputs
+    if not len(outputs) == len(right) == len(engine_outputs):
         return None
     mended = []
-    for output, want, mask in zip(outputs, right, suggested.masks, strict=True):
+    for n, (output, want, own) in enumerate(zip(outputs, right, engine_outputs, strict=True)):
         if isinstance(output, Foreign):
             return None
-        if not output.shape == want.shape == mask.shape or output.dtype != want.dtype:
+        if not output.shape == want.shape == own.shape or output.dtype != want.dtype:
             return None
-        mended.append(np.where(mask, want, output))
+        mended.append(np.where(suggested.excused(n, output), want, output))
     return tuple(mended)
 
 

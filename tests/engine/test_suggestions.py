@@ -62,6 +62,71 @@ def test_elements_are_only_suggested(id_, op, since, inputs, attrs, covered):
     assert found.covers_everything == all(covered)
 
 
+#: The first step of a range is stated, and so are those that the type holds.
+STEPS = [0, 0, 0, 1, 0, 1]
+#: Of covered elements, values of a backend, and the elements that a suggestion admits.
+ADMITTED = [
+    ("Cast", 13, (f(3.7, 3.7, 3.7, -2.5, -2.5),), {"to": 6}, [4, 3, 5, -2, -4], [1, 1, 0, 1, 0]),
+    ("Cast", 13, (f(3.7, 300.5),), {"to": 3}, [100, 7], [0, 1]),
+    ("Cast", 13, (f(0.1, 0.1, 0.1),), {"to": 10}, [0.09998, 0.1, 0.11], [1, 1, 0]),
+    ("Cast", 13, (f(65530, 65530, 65530),), {"to": 10}, [INF, -INF, 65504], [1, 0, 1]),
+    ("Mul", 14, (f(1e-30, 1e-30, 1e-30), f(1e-10)), {}, [0, 2e-41, 1], [1, 1, 0]),
+    ("Identity", 13, (f(*[SUBNORMAL] * 3),), {}, [0, NAN, 1], [1, 0, 0]),
+    ("Mul", 14, (f(SUBNORMAL), f(1e38)), {}, [0], [1]),
+    ("Range", 27, (*np.float16([0, 0.55, 0.1]),), {}, [0, 0.1, 0.25, 0.3, 0.4, 0.5], STEPS),
+]
+
+
+@pytest.mark.parametrize(("op", "since", "inputs", "attrs", "values", "admitted"), ADMITTED)
+def test_covered_elements_have_a_value_that_is_admitted(op, since, inputs, attrs, values, admitted):
+    found = of_node(op, since, *inputs, **attrs)
+    assert found is not None
+    output = np.array(values).astype(found.subject.outputs[0].dtype)
+    assert found.excused(0, output).tolist() == [*map(bool, admitted)]
+
+
+@pytest.mark.parametrize(
+    ("given", "to", "texts", "admitted"),
+    [
+        (i(5, 5, 5), 8, ["5", "5.0", "6"], [1, 1, 0]),
+        (np.array(["0.1", "0.1", "nan"], object), 1, [0.1, 0.2, 3], [1, 0, 0]),
+        (np.array(["1e400", "1e400", "5"], object), 1, [NAN, 2, 5], [1, 0, 0]),
+    ],
+)
+def test_casts_of_texts_admit_the_same_number(given, to, texts, admitted):
+    found = of_node("Cast", 13, given, to=to)
+    assert found is not None
+    output = np.array(texts, found.subject.outputs[0].dtype)
+    assert found.excused(0, output).tolist() == [*map(bool, admitted)]
+
+
+def test_subnormals_may_decide_a_shape():
+    found = of_node("NonZero", 13, f(SUBNORMAL, 1))
+    assert found is not None
+    assert found.whole
+    found = of_node("Identity", 13, f(SUBNORMAL, 1))
+    assert found is not None
+    assert not found.whole
+
+
+@pytest.mark.parametrize(
+    ("op", "since", "inputs", "attrs"),
+    [
+        ("TopK", 11, (np.zeros((0, 3), np.float32), i(1)), {"sorted": 0}),
+        ("Pow", 1, (np.float32(2), np.float32(2)), {"axis": 0, "broadcast": 1}),
+    ],
+)
+def test_rules_take_tensors_without_elements_and_scalars(op, since, inputs, attrs):
+    assert of_node(op, since, *inputs, **attrs) is None
+
+
+def test_a_huge_shift_is_not_computed():
+    x, y = np.uint32([1, 0]), np.uint32([2**32 - 1, 2**32 - 1])
+    found = of_node("BitShift", 11, x, y, direction="LEFT")
+    assert found is not None
+    assert found.masks[0].tolist() == [True, False]
+
+
 X = np.arange(1.0, 13, dtype=np.float32).reshape(3, 4)
 ROW = X.reshape(1, 1, 12)
 IMAGE = X.reshape(1, 1, 3, 4)

@@ -3,9 +3,11 @@
 A shipped case says so by its rule, `should`. A user's case, a model of one node and a node of a
 larger model state no rule: of these, the engine decides it here. A `Suggestion` has a sentence, the
 operators that it is about, and a rule that finds what it covers of a node: single elements, such as
-those that a subnormal number decides, or all of the node, such as a rank that the text does not
-mention. A wrong answer is a warning where nothing but covered elements is wrong; a refusal, where
-everything is covered.
+those that a subnormal number decides, that the node may be refused, such as one of a rank that the
+text does not mention, or the node as a whole, such as an order that the text does not state. A
+wrong answer is a warning where nothing but covered elements is wrong, and each has a value that the
+suggestion admits, or where the node as a whole is covered. A refusal is one where the node may be
+refused, or is covered as a whole.
 
 The rules are next to the formulas and not in them: they are needed only once an answer is wrong,
 and may evaluate the formula again on other data.
@@ -14,7 +16,7 @@ and may evaluate the formula again on other data.
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -66,19 +68,31 @@ class Subject:
     def changed_by(self, alter: Callable[[Array], Array]) -> Masks:
         """Return masks of the elements that change where `alter` changes the floats of the inputs.
 
-        All elements, if the altered node is illegal or not computed, or has outputs of other
-        shapes.
+        All elements, if the altered node is illegal or not computed; all of an output that gets
+        another shape.
+        """
+        others = self.altered(alter)
+        return self.all() if others is None else tuple(map(_difference, self.outputs, others))
+
+    def altered(self, alter: Callable[[Array], Array]) -> tuple[Array, ...] | None:
+        """Return the outputs where `alter` changes the floats of the inputs.
+
+        None, if the altered node is illegal or not computed.
         """
         inputs = [alter(x) if x is not None and is_float(x) else x for x in self.node.inputs]
         try:
-            others = evaluate(replace(self.node, inputs=tuple(inputs)))
+            return evaluate(replace(self.node, inputs=tuple(inputs)))
         except (InvalidNode, NotSupported):
-            return self.all()
-        return tuple(map(_difference, self.outputs, others))
+            return None
 
 
 #: Returns what a suggestion covers; None for nothing.
 Rule: TypeAlias = Callable[[Subject], Masks | None]
+#: What a suggestion makes a warning: other elements, a refusal, or any other answer and a refusal.
+Scope: TypeAlias = Literal["elements", "refusal", "node"]
+#: Returns which elements of a backend's output, at this place, a suggestion admits where it covers
+#: them. The output has the shape and type of the engine's.
+Admits: TypeAlias = Callable[[Subject, int, Array], Array]
 
 
 @dataclass(frozen=True)
@@ -90,14 +104,18 @@ class Suggestion:
         text: Why a deviation is a warning, as a sentence.
         operators: The names of the operators; empty for all.
         rule: Finds the covered elements.
-        whole: It is about the node as a whole, so that its outputs may have other shapes too.
+        scope: What is a warning: other covered elements, a refusal of the node, or also any answer
+            of it, of other shapes too.
+        admits: Finds the covered elements of a backend's output that have an admitted value; None
+            if they may have any.
     """
 
     id: str
     text: str
     operators: Collection[str]
     rule: Rule
-    whole: bool = False
+    scope: Scope = "elements"
+    admits: Admits | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,19 +123,56 @@ class Suggested:
     """What the text of a node only suggests.
 
     Attributes:
-        suggestions: The suggestions that cover something.
-        masks: The covered elements of each output.
-        whole: The node as a whole is covered.
+        subject: The node, with the engine's outputs.
+        found: The suggestions that cover something, each with the elements that it covers.
     """
 
-    suggestions: tuple[Suggestion, ...]
-    masks: Masks
-    whole: bool
+    subject: Subject
+    found: tuple[tuple[Suggestion, Masks], ...]
+
+    @property
+    def suggestions(self) -> tuple[Suggestion, ...]:
+        """The suggestions that cover something."""
+        return tuple(suggestion for suggestion, _ in self.found)
+
+    @property
+    def masks(self) -> Masks:
+        """The covered elements of each output."""
+        masks = self.subject.all(False)
+        for _, covered in self.found:
+            masks = tuple(mask | more for mask, more in zip(masks, covered, strict=True))
+        return masks
+
+    @property
+    def whole(self) -> bool:
+        """True if the node as a whole is covered: any other answer is a warning."""
+        return any(suggestion.scope == "node" for suggestion in self.suggestions)
+
+    @property
+    def may_be_refused(self) -> bool:
+        """True if a refusal is a warning."""
+        return any(suggestion.scope != "elements" for suggestion in self.suggestions)
 
     @property
     def covers_everything(self) -> bool:
-        """True if no output has an element that the text states."""
-        return self.whole or all(mask.all() for mask in self.masks)
+        """True if the node may be refused, or if no output has an element that the text states."""
+        return self.may_be_refused or all(mask.all() for mask in self.masks)
+
+    def excused(self, place: int, output: Array) -> Array:
+        """Return a mask of the elements of a backend's output that need not be the right ones.
+
+        They are covered, and have a value that a suggestion admits. output: of the shape and type
+        of the engine's output at this place.
+        """
+        excused = np.zeros(output.shape, bool)
+        for suggestion, masks in self.found:
+            if suggestion.scope != "elements":
+                continue
+            covered = masks[place]
+            if suggestion.admits is not None:
+                covered = covered & suggestion.admits(self.subject, place, output)
+            excused |= covered
+        return excused
 
 
 def suggested(node: Node) -> Suggested | None:
@@ -133,14 +188,8 @@ def suggested(node: Node) -> Suggested | None:
         subject = Subject(node, evaluate(node))
     except (InvalidNode, NotSupported, MemoryError):
         return None
-    found = [*_found(subject, SUGGESTIONS)]
-    if not found:
-        return None
-    masks = subject.all(False)
-    for _, covered in found:
-        masks = tuple(mask | more for mask, more in zip(masks, covered, strict=True))
-    suggestions = tuple(suggestion for suggestion, _ in found)
-    return Suggested(suggestions, masks, any(each.whole for each in suggestions))
+    found = tuple(_found(subject, SUGGESTIONS))
+    return Suggested(subject, found) if found else None
 
 
 def _found(
@@ -151,7 +200,9 @@ def _found(
         if suggestion.operators and subject.name not in suggestion.operators:
             continue
         masks = suggestion.rule(subject)
-        if masks is not None and (suggestion.whole or any(mask.any() for mask in masks)):
+        if masks is None:
+            continue
+        if suggestion.scope != "elements" or any(mask.any() for mask in masks):
             yield suggestion, masks
 
 

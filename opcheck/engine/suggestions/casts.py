@@ -40,6 +40,44 @@ def of_rounded_casts(subject: Subject) -> Masks | None:
         return (np.asarray(is_rounded & (is_finite | is_at_the_end)),)
 
 
+def admits_neighbors(subject: Subject, place: int, output: Array) -> Array:
+    """Admit the numbers of the output's type on both sides of a number; outside of it, its ends.
+
+    That is either end or no number of a floating type, and anything of an integer type. Of texts
+    the number that they state counts; admit anything for one that states none.
+    """
+    x, _, target = _of_cast(subject)
+    low, high = map(float, dtypes.limits(target))
+    with np.errstate(invalid="ignore", over="ignore"):
+        before, after = _of_numbers_or_texts(x), _exactly(output)
+        is_outside = (before < low) | (before > high)
+        if target.kind == "int":
+            return np.asarray(is_outside | (np.abs(after - before) <= 1))
+        unit = 2 * dtypes.half_ulp(before.astype(np.float64), target)
+        is_end = is_outside & (np.isnan(after) | ((np.abs(after) >= high) & (after * before > 0)))
+        return np.asarray(is_end | (np.abs(after - before) <= unit) | np.isnan(before))
+
+
+def admits_the_same_number(subject: Subject, place: int, output: Array) -> Array:
+    """Admit texts that state the right integer; of a number in a text, its neighbors."""
+    x, dtype, target = _of_cast(subject)
+    if target.kind != "string":
+        return admits_neighbors(subject, place, output)
+    if dtype.kind == "string":
+        return np.ones(output.shape, bool)
+    pairs = zip(x.reshape(-1).tolist(), output.reshape(-1).tolist(), strict=True)
+    return np.reshape([_number(str(text)) == Decimal(int(n)) for n, text in pairs], output.shape)
+
+
+def _of_numbers_or_texts(x: Array) -> Array:
+    """Return numbers as long doubles, and the numbers that texts state; NaN for none."""
+    if not x.dtype.hasobject:
+        return _exactly(x)
+    numbers = [_number(text) for text in x.reshape(-1).tolist()]
+    given = ["nan" if n is None or n.is_nan() else str(n) for n in numbers]
+    return np.reshape([np.longdouble(text) for text in given], x.shape)
+
+
 def _is_rounding_stated(subject: Subject, dtype: DType, target: DType) -> bool:
     """Return True if the text states how `dtype` is rounded to `target`."""
     if target.name == _POWERS:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from opcheck import dtypes
+from opcheck.dtypes import DType
 from opcheck.engine.suggestions import Masks, Subject, real
 from opcheck.model import Array
 
@@ -15,10 +16,41 @@ _EXACT_IN_FLOAT64 = 2**53
 def of_subnormals(subject: Subject) -> Masks | None:
     """Cover what is subnormal, and what changes where subnormal inputs are read as zeros."""
     masks = subject.each(_is_subnormal)
-    if any(_is_subnormal(x).any() for x in subject.floats):
+    if _has_subnormal_inputs(subject):
         changed = subject.changed_by(_flushed)
         masks = tuple(mask | more for mask, more in zip(masks, changed, strict=True))
     return masks
+
+
+def of_shapes_by_subnormals(subject: Subject) -> Masks | None:
+    """Cover nodes whose outputs get other shapes where subnormal inputs are read as zeros."""
+    if not _has_subnormal_inputs(subject):
+        return None
+    flushed = subject.altered(_flushed)
+    is_same = flushed is not None and all(
+        np.shape(before) == np.shape(after)
+        for before, after in zip(subject.outputs, flushed, strict=True)
+    )
+    return None if is_same else subject.all()
+
+
+def admits_flushed(subject: Subject, place: int, output: Array) -> Array:
+    """Admit what is at most the smallest normal number, where the right number is subnormal.
+
+    Admit anything where subnormal inputs that are read as zeros give more than that.
+    """
+    may_be_large = ~_is_small(subject.outputs[place])
+    if _has_subnormal_inputs(subject):
+        flushed = subject.altered(_flushed)
+        if flushed is None or np.shape(flushed[place]) != output.shape:
+            return np.ones(output.shape, bool)
+        may_be_large |= ~_is_small(flushed[place])
+    return np.asarray(may_be_large | _is_small(output))
+
+
+def _has_subnormal_inputs(subject: Subject) -> bool:
+    """Return True if an input has a subnormal number."""
+    return any(_is_subnormal(x).any() for x in subject.floats)
 
 
 def _is_subnormal(x: Array) -> Array:
@@ -26,9 +58,21 @@ def _is_subnormal(x: Array) -> Array:
     dtype = dtypes.of(x)
     if dtype is None or dtype.kind != "float":
         return np.zeros(np.shape(x), bool)
-    smallest_normal = 2.0 ** (dtype.min_exponent + dtype.precision - 1)
     magnitude = np.abs(real(x))
-    return np.asarray((magnitude > 0) & (magnitude < smallest_normal))
+    return np.asarray((magnitude > 0) & (magnitude < _smallest_normal(dtype)))
+
+
+def _is_small(x: Array) -> Array:
+    """Return a mask of floats up to the smallest normal number; of other types none."""
+    dtype = dtypes.of(x)
+    if dtype is None or dtype.kind != "float":
+        return np.zeros(np.shape(x), bool)
+    return np.asarray(np.abs(real(x)) <= _smallest_normal(dtype))
+
+
+def _smallest_normal(dtype: DType) -> float:
+    """Return the smallest positive number of a floating type that is not subnormal."""
+    return float(2.0 ** (dtype.min_exponent + dtype.precision - 1))
 
 
 def _flushed(x: Array) -> Array:
@@ -116,7 +160,7 @@ def of_powers(subject: Subject) -> Masks | None:
     x, y = map(real, subject.node.given)
     axis = subject.node.attrs.get("axis")
     if isinstance(axis, int):
-        y = np.reshape(y, (*y.shape, *[1] * (x.ndim - axis % x.ndim - y.ndim)))
+        y = np.reshape(y, (*y.shape, *[1] * (x.ndim - axis % max(x.ndim, 1) - y.ndim)))
     with np.errstate(all="ignore"):
         has_fraction = np.isfinite(y) & (y != np.rint(y))
         masks = [

@@ -248,7 +248,7 @@ def of_ties_in_any_order(subject: Subject) -> Masks | None:
     if _attribute(subject, "sorted", 1) != 0:
         return None
     x = np.moveaxis(_first(subject), _attribute(subject, "axis", -1), -1)
-    rows = x.reshape(prod(x.shape[:-1]), -1)
+    rows = x.reshape(prod(x.shape[:-1]), x.shape[-1])
     return _covered(subject, any(len(np.unique(row)) < len(row) for row in rows))
 
 
@@ -286,6 +286,19 @@ def of_rounded_steps(subject: Subject) -> Masks | None:
     return (np.asarray(start + delta * np.arange(len(output)) != real(output)),)
 
 
+def admits_added_steps(subject: Subject, place: int, output: Array) -> Array:
+    """Admit what comes of adding the step again and again, each time rounded either way."""
+    start, _, delta = (real(x) for x in subject.node.given[:3])
+    dtype = dtypes.of(output)
+    assert dtype
+    steps = np.arange(len(output))
+    exact = start + delta * steps
+    largest = np.maximum(np.abs(start), np.abs(exact))
+    unit = 2 * dtypes.half_ulp(np.asarray(largest), dtype)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.abs(real(output) - exact) <= steps * unit)
+
+
 def of_other_ranks_than_1(subject: Subject) -> Masks | None:
     """Cover tensors that are no vectors, of version 1."""
     return _covered(subject, subject.since == 1 and _first(subject).ndim != 1)
@@ -307,9 +320,11 @@ def of_bits_shifted_out(subject: Subject) -> Masks | None:
     """Cover integers that lose bits to the left, of version 11."""
     if subject.since > 11 or _attribute(subject, "direction") != "LEFT":
         return None
-    x, y = (np.asarray(each).astype(object) for each in subject.node.given)
-    is_lost = x * 2**y > np.iinfo(_first(subject).dtype).max
-    return (np.asarray(is_lost, bool),)
+    x, y = subject.node.given
+    # More than all bits lose no more than all of them.
+    width = 8 * x.dtype.itemsize
+    shifted = x.astype(object) << np.minimum(y, width).astype(object)
+    return (np.asarray(shifted > np.iinfo(x.dtype).max, bool),)
 
 
 def of_texts_to_split(subject: Subject) -> Masks | None:
@@ -329,6 +344,11 @@ def of_halves(subject: Subject) -> Masks | None:
     [right] = subject.outputs
     [below], [above] = map(evaluate, near)
     return (np.asarray((below != right) | (above != right)),)
+
+
+def admits_next_integers(subject: Subject, place: int, output: Array) -> Array:
+    """Admit integers next to the right ones."""
+    return np.asarray(np.abs(real(output) - real(subject.outputs[place])) <= 1)
 
 
 def _with_scale(subject: Subject, factor: float) -> tuple[Array | None, ...]:

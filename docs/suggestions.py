@@ -21,8 +21,9 @@ engine, by this table ([table.py](../opcheck/engine/suggestions/table.py)).
 - *Elements*: a wrong answer is a warning if only such elements are wrong. Anything else that is
   wrong is *fail*, and so is a value that no text suggests: a subnormal number may be zero and no
   number of normal size, a rounded one the next number on either side.
+- *Refusal*: a refusal is a warning. A wrong answer is *fail*.
 - *Node*: any wrong answer is a warning, and so are another shape and a refusal.
-- Your own `rule: must`, or a stated answer, makes each deviation *fail*.
+- Your own `rule: must`, a stated answer or a stated tolerance makes each deviation *fail*.
 - A whole model has no rule: an answer of it that is wrong is *fail*, and `opcheck locate` shows the
   node as a warning.
 - `opcheck golden write` writes a test into `should/` if nothing in it is stated.
@@ -33,9 +34,8 @@ def page() -> str:
     """Return the page."""
     rows = ["| id | what is only suggested | of | operators |", "|---|---|---|---|"]
     for suggestion in SUGGESTIONS:
-        scope = "node" if suggestion.whole else "elements"
         names = ", ".join(sorted(suggestion.operators))
-        rows.append(f"| `{suggestion.id}` | {suggestion.text} | {scope} | {names} |")
+        rows.append(f"| `{suggestion.id}` | {suggestion.text} | {suggestion.scope} | {names} |")
     return "\n".join([_INTRODUCTION, *rows, ""])
 
 

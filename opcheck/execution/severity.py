@@ -19,7 +19,7 @@ from opcheck.execution.expected import node_of
 from opcheck.model import Array, Case, Foreign, Outcome, Produced, Question, Verdict
 
 #: Failures that a suggestion about the node as a whole covers.
-_OF_NODES = ("values", "shape", "dtype", "count", "type", "raised")
+_OF_NODES = ("values", "shape", "dtype", "count", "type")
 
 
 def eased_if_suggested(
@@ -34,15 +34,18 @@ def eased_if_suggested(
     node: makes the node of the case; it is asked of a failure alone.
 
     A judgement that is no failure is returned as it is, and so is any of a case that states its own
-    rule. A refusal and an output of another shape or type are warnings where the node as a whole is
-    only suggested. Raises what a formula raises for a bound.
+    rule or tolerance. An output of another shape or type is a warning where the node as a whole is
+    only suggested, and a refusal also where the node may be refused. Raises what a formula raises
+    for a bound.
     """
     if judgement.verdict not in (Verdict.FAIL, Verdict.ERROR) or not case.leaves_rule_to_engine:
         return judgement
     vague = suggested(node())
     if vague is None:
         return judgement
-    if vague.whole:
+    if judgement.failure == "raised":
+        is_covered = vague.may_be_refused
+    elif vague.whole:
         is_covered = judgement.failure in _OF_NODES
     else:
         is_of_values = judgement.failure == "values"

@@ -311,9 +311,9 @@ class Case:
 
     @property
     def leaves_rule_to_engine(self) -> bool:
-        """True if it states neither a rule nor an answer: the engine decides where a text is vague.
+        """True if it states no rule, answer or tolerance: the engine decides where a text is vague.
 
-        Shipped cases state theirs.
+        Shipped cases state their rules.
         """
-        is_computed = isinstance(self.expect, Computed)
+        is_computed = isinstance(self.expect, Computed) and self.tolerance is None
         return is_computed and not (self.is_rule_stated or self.source.shipped)

@@ -39,6 +39,14 @@ def as_reported(text):
     return "".join(kept).replace("  so far  ", "  likely  ").replace("\n\n\n", "\n\n")
 
 
+def first_causes(text):
+    """What was printed without further causes of a failure, which later results may exclude."""
+    lines = text.splitlines(keepends=True)
+    return "".join(
+        line for line in lines if not line.startswith(("  or      ", " " * 10 + "… and"))
+    )
+
+
 def tables(text):
     """What follows the failures; those that were printed at once had provisional looks."""
     before, start, after = text.partition("What is wrong with ")
@@ -74,7 +82,8 @@ def test_a_case_that_is_wrong_is_shown_once_there_too(run, tmp_path):
     (tmp_path / "cases.yaml").write_text(wrong)
     ran, _ = stored(run, "-b", "right", "-b", "last_of_ties")
     again = run("report", "run.jsonl")
-    assert (again.stdout, again.exit_code) == (as_reported(ran.stdout), 2)
+    assert first_causes(again.stdout) == first_causes(as_reported(ran.stdout))
+    assert again.exit_code == 2
     assert again.stdout.count("BAD CASE") == 1
 
 
@@ -145,7 +154,8 @@ def test_a_failure_is_kept_with_its_picture(run):
 def test_standard_input_is_a_run_too(run, wording):
     ran, _ = stored(run, "-b", "right")
     found = CliRunner().invoke(program, ["report", "-"], input=Path("run.jsonl").read_bytes())
-    assert (found.exit_code, found.stdout) == (ran.exit_code, as_reported(ran.stdout))
+    assert first_causes(found.stdout) == first_causes(as_reported(ran.stdout))
+    assert found.exit_code == ran.exit_code
     found = CliRunner().invoke(program, ["report", "-"], input=b"nonsense")
     assert found.exit_code == 2
     assert found.stderr == wording

@@ -113,6 +113,29 @@ def test_where_all_elements_are_suggested_other_values_and_shapes_fail(tmp_path,
     assert verdict(case_of(tmp_path, CAST), answer) == expected
 
 
+RANK_3 = """
+op: LpNormalization
+opset: 22
+cases:
+- name: a_rank_that_is_not_mentioned
+  RULE
+  dtype: float32
+  inputs: {input: [[[3, 4]]]}
+"""
+
+
+def test_a_rank_that_is_not_mentioned_may_be_refused_and_not_answered_wrongly(tmp_path):
+    case = case_of(tmp_path, RANK_3)
+    assert verdict(case, ValueError("no")) == (Verdict.WARN, "raised")
+    assert verdict(case, np.float32([[[3, 4]]])) == (Verdict.FAIL, "values")
+    assert verdict(case, np.float32([0.6, 0.8])) == (Verdict.FAIL, "shape")
+
+
+def test_a_stated_tolerance_must_be_kept(tmp_path):
+    case = case_of(tmp_path, f"{POWERS}  tolerance: {{ulp: 0}}\n")
+    assert verdict(case, ROUNDED_UP) == (Verdict.FAIL, "values")
+
+
 def test_a_reason_names_the_suggestion(tmp_path, wording):
     (result,) = opcheck.run([case_of(tmp_path)], [lambda x, y: ROUNDED_UP])
     assert result.reason == wording

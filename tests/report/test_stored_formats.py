@@ -154,7 +154,8 @@ JUST_ADDED = [
 @pytest.fixture
 def just_added(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Makes the reader one whose opcheck has just added these fields."""
-    monkeypatch.setattr(store, "NOT_DECIDING", [path for path, _, _ in JUST_ADDED])
+    added = (path for path, _, _ in JUST_ADDED)
+    monkeypatch.setattr(store, "NOT_DECIDING", [*store.NOT_DECIDING, *added])
     store._RunReading.types.cache_clear()
     yield
     store._RunReading.types.cache_clear()

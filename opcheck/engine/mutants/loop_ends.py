@@ -35,9 +35,10 @@ def loop_cut(axis: int, other: int, passes: bool, node: Node) -> Sequence[Array]
     """Mutant: along an axis as many entries are computed as another axis has.
 
     The rest is the leading input if `passes` and it is of the output's shape and type, else 0.
+    A matrix has rows and columns, and no axes counted from the front.
     """
     out, *others = node.right
-    needed = max(axis + 1, other + 1, -axis, -other)
+    needed = 2 if axis < 0 else 3
     if out.ndim < needed or out.shape[axis] <= out.shape[other]:
         return node.right
     x = node.lead if passes else blank(out)

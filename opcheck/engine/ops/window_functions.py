@@ -104,8 +104,10 @@ def symmetric_point(points: Points, n: Array, dtype: DType) -> Array:
     reading = SYMMETRIC_POINT.reading()
     if reading == "first":
         y = points(xp.cos, n, 1)
+        if not np.all(np.abs(xp.values_of(y)) < ROUNDED_AWAY):
+            return y
         _, roundings = xp.parted(y)
-        return roundings if np.all(np.abs(xp.values_of(y)) < ROUNDED_AWAY) else y
+        return xp.full_like(n, 0.0) if roundings is None else roundings
     if reading == "one":
         return xp.full_like(n, 1.0)
     if dtype.kind == "int":

@@ -3,10 +3,11 @@
 A shipped case says so by its rule, `should`. A user's case, a model of one node and a node of a
 larger model state no rule: of these, the engine decides it here. A `Suggestion` has a sentence, the
 operators that it is about, and a rule that finds what it covers of a node: single elements, such as
-those that a subnormal number decides, or the node as a whole, such as a rank that the text does
-not mention. A wrong answer is a warning where nothing but covered elements is wrong, and each has a
-value that the suggestion admits. A refusal or another shape is one where the node as a whole is
-covered.
+those that a subnormal number decides, that the node may be refused, such as one of a rank that the
+text does not mention, or the node as a whole, such as an order that the text does not state. A
+wrong answer is a warning where nothing but covered elements is wrong, and each has a value that the
+suggestion admits, or where the node as a whole is covered. A refusal is one where the node may be
+refused, or is covered as a whole.
 
 The rules are next to the formulas and not in them: they are needed only once an answer is wrong,
 and may evaluate the formula again on other data.
@@ -15,7 +16,7 @@ and may evaluate the formula again on other data.
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -87,6 +88,8 @@ class Subject:
 
 #: Returns what a suggestion covers; None for nothing.
 Rule: TypeAlias = Callable[[Subject], Masks | None]
+#: What a suggestion makes a warning: other elements, a refusal, or any other answer and a refusal.
+Scope: TypeAlias = Literal["elements", "refusal", "node"]
 #: Returns which elements of a backend's output, at this place, a suggestion admits where it covers
 #: them. The output has the shape and type of the engine's.
 Admits: TypeAlias = Callable[[Subject, int, Array], Array]
@@ -101,7 +104,8 @@ class Suggestion:
         text: Why a deviation is a warning, as a sentence.
         operators: The names of the operators; empty for all.
         rule: Finds the covered elements.
-        whole: It is about the node as a whole, so that its outputs may have other shapes too.
+        scope: What is a warning: other covered elements, a refusal of the node, or also any answer
+            of it, of other shapes too.
         admits: Finds the covered elements of a backend's output that have an admitted value; None
             if they may have any.
     """
@@ -110,7 +114,7 @@ class Suggestion:
     text: str
     operators: Collection[str]
     rule: Rule
-    whole: bool = False
+    scope: Scope = "elements"
     admits: Admits | None = None
 
 
@@ -141,13 +145,18 @@ class Suggested:
 
     @property
     def whole(self) -> bool:
-        """True if the node as a whole is covered."""
-        return any(suggestion.whole for suggestion in self.suggestions)
+        """True if the node as a whole is covered: any other answer is a warning."""
+        return any(suggestion.scope == "node" for suggestion in self.suggestions)
+
+    @property
+    def may_be_refused(self) -> bool:
+        """True if a refusal is a warning."""
+        return any(suggestion.scope != "elements" for suggestion in self.suggestions)
 
     @property
     def covers_everything(self) -> bool:
-        """True if no output has an element that the text states."""
-        return self.whole or all(mask.all() for mask in self.masks)
+        """True if the node may be refused, or if no output has an element that the text states."""
+        return self.may_be_refused or all(mask.all() for mask in self.masks)
 
     def excused(self, place: int, output: Array) -> Array:
         """Return a mask of the elements of a backend's output that need not be the right ones.
@@ -157,6 +166,8 @@ class Suggested:
         """
         excused = np.zeros(output.shape, bool)
         for suggestion, masks in self.found:
+            if suggestion.scope != "elements":
+                continue
             covered = masks[place]
             if suggestion.admits is not None:
                 covered = covered & suggestion.admits(self.subject, place, output)
@@ -189,7 +200,9 @@ def _found(
         if suggestion.operators and subject.name not in suggestion.operators:
             continue
         masks = suggestion.rule(subject)
-        if masks is not None and (suggestion.whole or any(mask.any() for mask in masks)):
+        if masks is None:
+            continue
+        if suggestion.scope != "elements" or any(mask.any() for mask in masks):
             yield suggestion, masks
 
 

@@ -74,8 +74,8 @@ MADE = [
     ),
     pytest.param(
         "as_many_batches_as_channels_rest_unchanged",
-        node("Neg", 13, np.float32([[1], [2], [3]])),
-        [[[-1], [2], [3]]],
+        node("Neg", 13, np.float32([[[1]], [[2]], [[3]]])),
+        [[[[-1]], [[2]], [[3]]]],
         id="batches up to the number of channels",
     ),
     pytest.param(
@@ -83,6 +83,12 @@ MADE = [
         node("Neg", 13, np.float32([[1, 2, 3], [4, 5, 6]])),
         [[[-1, -2, -3], [-4, -5, -6]]],
         id="fewer rows than columns are all there",
+    ),
+    pytest.param(
+        "as_many_batches_as_channels",
+        node("Neg", 13, np.float32([[1], [2], [3]])),
+        [[[-1], [-2], [-3]]],
+        id="a matrix has rows and no batches",
     ),
     pytest.param(
         "sums_of_as_many_channels_as_batches",

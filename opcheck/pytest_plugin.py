@@ -245,6 +245,8 @@ class _Judges:
 
 
 _KEY = pytest.StashKey[_Judges]()
+#: How tests end, by pytest's words, whose backend gave an answer, or was broken.
+_JUDGED = frozenset({"passed", "failed", "error", "xfailed", "xpassed"})
 #: Of a test that passed, though a ledger lists its case: the cause that is stated there.
 _PASSED_UNEXPECTEDLY = pytest.StashKey[str]()
 
@@ -432,7 +434,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     for backend in judges.backends:
         mine = f"[{backend}]"
         ended = {how for how, ends in stats for one in ends if str(one.nodeid).endswith(mine)}
-        if "skipped" in ended and not ended & {"passed", "failed", "error", "xfailed"}:
+        if "skipped" in ended and not ended & _JUDGED:
             judges.lacking.append(backend)
     judges.is_unrun = judges.ran_nothing(dict(stats))
     if judges.lacking or judges.is_unrun:

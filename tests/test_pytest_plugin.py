@@ -226,6 +226,29 @@ def test_a_listed_case_may_pass_if_that_is_allowed(project: Any) -> None:
     assert found["Softmax/one_row[py:backends:Wrong]"][0] == "Failure"
 
 
+ONE_ROW = """
+op: Softmax
+opset: 13
+cases:
+- {name: one_row, inputs: {input: {dtype: float32, value: [[0, 1]]}}}
+"""
+#: A case of which the text leaves all of the answer open.
+OPEN_CASE = """
+op: Div
+opset: 14
+cases:
+- {name: by_zero, inputs: {A: {dtype: int32, value: [1]}, B: {dtype: int32, value: [0]}}}
+"""
+
+
+def test_a_listed_case_that_passes_is_judged(project: Any) -> None:
+    words = ("mine", *WITH_OUTDATED[1:], "--opcheck-allow-unexpected-passes")
+    files = {"mine__softmax_yaml": ONE_ROW, "mine__div_yaml": OPEN_CASE, "mine_yaml": OUTDATED}
+    code, found, _ = project(*words, **files)
+    assert outcomes((code, found, ""))["Div/by_zero[numpy]"] == "Skipped"
+    assert code == 0
+
+
 def test_the_fixture_lets_a_listed_case_pass_too(project: Any) -> None:
     tests = TESTS.partition("def test_pattern")[0]
     tests = tests.replace('yaml")', 'yaml", known="mine.yaml")')

@@ -10,7 +10,8 @@ says itself what it compares. OPCHECK_KEEP=0 keeps nothing either.
 import gzip
 import json
 import os
-from collections.abc import Iterable, Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -81,16 +82,21 @@ def last_run(what_for: str) -> Path:
     return runs[-1]
 
 
-def case_files() -> list[Path]:
-    """Return the case files, and folders of them, that runs of the working directory named.
+def case_files() -> Iterator[list[Path]]:
+    """Yield the case files, and folders of them, that each run of the working directory named.
 
-    Those of the last run come first. Files that are gone are left out, and models, which need more
-    than a name. Empty where no run was kept.
+    Those of the last run come first; a run that named none is left out, and one that named the same
+    as a later one. So are files that are gone, and models, which need more than a name. Nothing is
+    yielded where no run was kept, and in CI.
     """
-    folder = _folder()
-    runs = _runs_in(folder) if folder else []
-    named = [Path(path) for run in reversed(runs) for path in _header(run).get("paths", ())]
-    return [path for path in dict.fromkeys(named) if path.is_dir() or _is_yaml(path)]
+    folder = None if in_ci() else _folder()
+    yielded: list[list[Path]] = []
+    for run in reversed(_runs_in(folder) if folder else []):
+        named = [Path(path) for path in _header(run).get("paths", ())]
+        files = [path for path in named if path.is_dir() or _is_yaml(path)]
+        if files and files not in yielded:
+            yielded.append(files)
+            yield files
 
 
 def _is_yaml(path: Path) -> bool:
@@ -146,7 +152,7 @@ def _with_failures(folder: Path, run: "Run") -> dict[str, list[str]]:
 
 def _selection(run: Path) -> str:
     """Return what a kept run was asked for, in the words of its header."""
-    return one_line(_header(run).get("selection", "it cannot be read"))
+    return one_line(str(_header(run).get("selection", "it cannot be read")))
 
 
 def _header(run: Path) -> Mapping[str, Any]:
@@ -154,7 +160,7 @@ def _header(run: Path) -> Mapping[str, Any]:
     try:
         with gzip.open(run, "rt", encoding="utf-8") as file:
             header = json.loads(file.readline())
-    except (OSError, EOFError, ValueError):
+    except (OSError, EOFError, ValueError, zlib.error):
         return {}
     return header if isinstance(header, dict) else {}
 

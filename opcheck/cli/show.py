@@ -10,6 +10,7 @@ from opcheck.cli import kept, options, values
 from opcheck.cli.console import note, stdout_console
 from opcheck.cli.options import chosen_cases
 from opcheck.errors import UsageError, few
+from opcheck.report.plain_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,18 +63,33 @@ def _cases_here(given: ShowOptions, selection: "Selection") -> "tuple[Case, ...]
 
     Raises UsageError for none.
     """
-    from opcheck.suite import load_all, select
-
     try:
         return chosen_cases(given.paths, selection, given.dims)[0]
     except UsageError:
-        files = () if given.paths else kept.case_files()
-        if not files:
-            raise
-        cases = select(load_all(files, given.dims), selection)
+        cases = () if given.paths else _cases_of_last_runs(given, selection)
         if not cases:
             raise
         return cases
+
+
+def _cases_of_last_runs(given: ShowOptions, selection: "Selection") -> "tuple[Case, ...]":
+    """Return the cases that are meant of the last run here whose files have some; or else none.
+
+    Runs may have named copies of one file, so that each is looked up by itself. Files that are
+    invalid by now have none, and a note says so.
+    """
+    from opcheck.suite import load_all, select
+
+    for files in kept.case_files():
+        try:
+            cases = select(load_all(files, given.dims), selection)
+        except UsageError:
+            named = one_line(few([str(path) for path in files], 3))
+            note(f"cases of an earlier run here cannot be read: {named}")
+            continue
+        if cases:
+            return cases
+    return ()
 
 
 def show_cases(

@@ -161,12 +161,21 @@ def _computed_tiers(bound: Expected, declared: Collection[str]) -> Iterator[Tier
     """
     first, *others = bound.tiers(declared)
     yield first
-    for tier in others:
-        try:
-            bound.room(tier)
-        except NotSupported:
-            continue
-        yield tier
+    yield from (tier for tier in others if _is_computed(bound, tier))
+
+
+def lacks_an_allowed_tier(bound: Expected, declared: Collection[str]) -> bool:
+    """Return True if a tier without a remark, as of a type that is `declared`, is not computed."""
+    return not all(_is_computed(bound, tier) for tier in bound.tiers(declared) if not tier.remark)
+
+
+def _is_computed(bound: Expected, tier: Tier) -> bool:
+    """Return True if a bound has this tier; False if opcheck does not support it."""
+    try:
+        bound.room(tier)
+    except NotSupported:
+        return False
+    return True
 
 
 def fits_at_least(want: Want, got: Array, dtype: DType) -> bool:

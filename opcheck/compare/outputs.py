@@ -49,6 +49,7 @@ Shares: TypeAlias = Callable[[], Iterable[tuple[Places, Floats]]]
 ROWS_DISAGREE = "the elements of a row disagree about its sum"
 CUT = "cut off instead of rounded; the text states no rounding"
 OWN = "opcheck's own answer in plain arithmetic is as far off as that"
+UNCOMPUTED = "in an arithmetic that the backend declares, rounding decides what is computed"
 UNDECIDED_OF_MODELS = "neither bound nor scatter says anything; opcheck locate judges each node"
 OPEN = "the text leaves open what elements are made of"
 UNDECIDED = "a correct implementation may miss most of its elements by half of their value"
@@ -446,21 +447,35 @@ def _pieces(
 def _decided(
     want: Want, got: Array, dtype: DType, like: Array | None, declared: Names
 ) -> Comparison:
-    """Judge by the bound and the scatter of errors, but undecided if the engine is wrong, too.
+    """Judge by the bound and the scatter of errors, unless these say nothing about a model.
 
-    That is asked only of a model's output with wrong values or a poorer arithmetic: if the plain
-    answer by the engine, in the tensors' types, has a problem too, no element counts as wrong, and
-    all as unjudged. `want` has a bound and float64 values, `like` is an input or None, and
-    `declared` are the names of 16-bit types that the backend declares. What is computed for the
-    first time raises what the operator's formula raises.
+    A model's output with wrong values or a poorer arithmetic is undecided, if `_why_undecided`
+    gives a reason: no element counts as wrong then, and all as unjudged. `want` has a bound and
+    float64 values, `like` is an input or None, and `declared` are the names of 16-bit types that
+    the backend declares. What is computed for the first time raises what the operator's formula
+    raises.
     """
     comparison = _by_bound(want, got, dtype, like, declared)
     if want.whole and comparison.problem in ("values", "precision"):
-        bound = want.expected
-        plain = bound.evaluation.plain[bound.place]
-        if _by_bound(want, plain, dtype, None, declared).problem:
-            return replace(comparison, problem="undecided", unjudged=got.size, remark=OWN, wrong=0)
+        why = _why_undecided(want, dtype, declared, comparison)
+        if why:
+            return replace(comparison, problem="undecided", unjudged=got.size, remark=why, wrong=0)
     return comparison
+
+
+def _why_undecided(want: Want, dtype: DType, declared: Names, comparison: Comparison) -> str:
+    """Return why a `comparison` with a problem decides nothing about a model's output, else "".
+
+    The plain answer by the engine, in the tensors' types, has a problem too; or values are wrong,
+    and what comes of an arithmetic that the backend declares is not known. `want` has a bound and
+    float64 values. Raises what the operator's formula raises.
+    """
+    bound = want.expected
+    plain = bound.evaluation.plain[bound.place]
+    if _by_bound(want, plain, dtype, None, declared).problem:
+        return OWN
+    is_wrong = comparison.problem == "values"
+    return UNCOMPUTED if is_wrong and bounded.lacks_an_allowed_tier(bound, declared) else ""
 
 
 #: The problem with an output's values, None for none, and a remark about them, or "".

@@ -70,7 +70,13 @@ def explained_element(shown: ShownCase, index: tuple[int, ...] | None) -> Explai
         return None
     node = node_of(shown.question.task, shown.question.inputs)
     steps = steps_of(node, 0, index)
-    return ExplainedElement(output, index, steps, "" if steps else _HIDDEN)
+    return ExplainedElement(
+        output=output,
+        index=index,
+        steps=steps,
+        hidden="" if steps else _HIDDEN,
+        is_only_answer=len(shown.answers) == 1 and not shown.answers[0].mixed,
+    )
 
 
 def steps_of(node: Node, place: int, index: tuple[int, ...]) -> tuple[ElementStep, ...]:

@@ -15,7 +15,7 @@ import math
 import os
 import shlex
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice, zip_longest
@@ -911,7 +911,8 @@ def answers_of(case: Case, node: Node) -> tuple[verdict.Admitted, ...]:
 def _of_readings(case: Case, answers: Sequence[Reading[Outputs]]) -> tuple[verdict.Admitted, ...]:
     """Return the answers and refusals of all readings, as `answers_of` describes them.
 
-    Raises Unsupported if two readings of one answer give other shapes.
+    Raises Unsupported if two readings of one answer give other shapes, and if they leave no element
+    to judge.
     """
     if case.op == model.GRAPH:
         if are_complete(answers):
@@ -956,7 +957,7 @@ def _of_reading(
     outputs, or InvalidNode if it makes the node invalid. The first outputs are the answer, the
     `others` of its wants are those of the rest, by the names of their readings. An element that one
     reading leaves undefined is so in the answer. `name` is that of answer and refusal, None for
-    none. Raises Unsupported if two readings give other shapes.
+    none. Raises Unsupported if two readings give other shapes, and if no element is left to judge.
     """
     for answer in answers:
         if isinstance(answer.answer, InvalidNode):
@@ -977,6 +978,8 @@ def _of_reading(
             raise Unsupported("opcheck's engine has no answer: its shape depends on what is open")
         else:
             others.append((", ".join(answer.chosen.values()), wants))
+    if undefined:
+        _require_a_defined_element(first, undefined)
     if first:
         each = [
             replace(
@@ -988,6 +991,15 @@ def _of_reading(
             for n, want in enumerate(first)
         ]
         yield verdict.Answer(_marked_orderless(case, each), name)
+
+
+def _require_a_defined_element(wants: Sequence[Want], undefined: Mapping[int, Array]) -> None:
+    """Raise Unsupported if every element of an answer is undefined; masks by place of output."""
+    for n, want in enumerate(wants):
+        if want.values.size and not np.all(undefined.get(n, False)):
+            return
+    reason = "each element may be anything by one of the readings"
+    raise Unsupported(f"opcheck's engine has no answer: {reason}")
 
 
 def _has_random_data(case: Case) -> bool:

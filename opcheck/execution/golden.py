@@ -48,8 +48,9 @@ from opcheck.suite.select import HUGE
 #: Packages that the values of golden files may depend on.
 _PACKAGES = ("ml_dtypes", "mpmath", "numpy", "onnx")
 AnswerKind: TypeAlias = Literal["must", "should", "open", "rejected"]
-#: Why there is no test of a node whose elements may be returned in another order.
+#: Why there is no test of a node of which no text defines some elements.
 _UNDEFINED = "some of its elements may be anything, and a stored tensor states each"
+#: Why there is no test of a node whose elements may be returned in another order.
 _ANY_ORDER = "its outputs may come in any order, and a stored tensor has one"
 #: How often rtol and atol are widened by 1 % until ONNX's runner, which rounds, accepts the ends.
 _MAX_STEPS = 40

@@ -53,6 +53,7 @@ def _right_output(want: Want, tolerance: model.Tolerance | None) -> RightOutput:
     """Return one output with its lowest and highest right values, by tolerance or bound.
 
     Of random numbers only the shape is right: all three are the medians, or what the case states.
+    Elements that no text defines have what opcheck computes in their place.
     Raises ValueError for values without a stated dtype, MemoryError, and what the operator's
     formula raises for a bound.
     """
@@ -60,4 +61,11 @@ def _right_output(want: Want, tolerance: model.Tolerance | None) -> RightOutput:
     if want.random:
         return RightOutput(want.name, written, written, written, "random numbers")
     around = golden.ends(want, written, tolerance)
-    return RightOutput(want.name, written, around.lowest, around.highest, want.form)
+    return RightOutput(
+        name=want.name,
+        values=written,
+        lowest=around.lowest,
+        highest=around.highest,
+        form=want.form,
+        undefined=want.undefined,
+    )

@@ -21,11 +21,18 @@ class ElementStep:
 class ExplainedElement:
     """An element of an output at `index`, and the steps that lead to it.
 
-    The output has its right value, and the lowest and the highest one. Without `steps`, `hidden`
-    says why none are shown.
+    The output has its right value, and the lowest and the highest one, by the first answer of the
+    case: `is_only_answer` if there is no other. Without `steps`, `hidden` says why none are shown.
     """
 
     output: RightOutput
     index: tuple[int, ...]
     steps: tuple[ElementStep, ...]
     hidden: str = ""
+    is_only_answer: bool = True
+
+    @property
+    def may_be_anything(self) -> bool:
+        """True if no text defines the element, so that any value is right."""
+        undefined = self.output.undefined
+        return undefined is not None and bool(undefined[self.index])

@@ -15,7 +15,8 @@ class RightOutput:
 
     `values` are in the output's dtype and shape. An element is right from `lowest` to `highest`;
     both are `values` where no error is allowed. `form` is what the output is; a sequence or an
-    optional without a value has no elements here.
+    optional without a value has no elements here. `undefined` masks the elements that may be
+    anything, whatever is in `values`; None for none.
     """
 
     name: str
@@ -23,6 +24,7 @@ class RightOutput:
     lowest: NDArray[np.generic]
     highest: NDArray[np.generic]
     form: str = "tensor"
+    undefined: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, eq=False)

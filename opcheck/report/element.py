@@ -27,6 +27,10 @@ def show(console: Console, explained: ExplainedElement) -> None:
         for array in (output.values, output.lowest, output.highest)
     )
     bound = f"right from {lowest} to {highest}" if lowest != highest else "no other value is right"
+    if explained.may_be_anything:
+        bound = "any other value is right too"
+    elif not explained.is_only_answer:
+        bound += " by the first answer above"
     console.print(f"  {place} as {dtype}: {value}; {bound}", soft_wrap=True)
 
 

@@ -178,9 +178,10 @@ def write_issue(
     backend: BackendInfo,
     environment: Environment,
 ) -> None:
-    """Write the text of an issue about the first wrong node beside its files in `target`.
+    """Write the text of an issue about the first wrong node next to its files in `target`.
 
-    `again` is the command that shows the mistake. Raises OSError if it cannot be written.
+    There is such a node; it may be off by its arithmetic alone, a warning. `again` is the command
+    that shows the mistake. Raises Unwritable if the file cannot be written.
     """
     # Only this page needs templates.
     from opcheck.report.markdown import rendered
@@ -196,6 +197,7 @@ def write_issue(
         place=node.part.place,
         total=located.total,
         model=Path(case.source.file).name,
+        fails=node.fails,
         right_alone=located.right_alone,
         versions=[
             f"opcheck {environment.opcheck}",

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from opcheck import clauses, graph
+from opcheck.compare.outputs import describe
 from opcheck.dtypes import DType, of
 from opcheck.errors import NotSupported
 from opcheck.model import Array, Case, Computed, Expectation, Golden, Values
@@ -109,6 +110,9 @@ def _show_answer(console: Console, case: Case, answer: RightAnswer, *, full: boo
         console.print(f"  tolerance of the case: {case.tolerance}")
     for output in answer.outputs:
         _show_output(console, output, full=full)
+        if output.undefined is not None:
+            text = f"{output.name} may be anything {describe(output.undefined)}"
+            console.print(f"  {plain_text.one_line(text)}", soft_wrap=True)
 
 
 def _show_output(console: Console, output: RightOutput, *, full: bool) -> None:

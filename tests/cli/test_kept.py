@@ -106,6 +106,30 @@ def test_cases_of_the_last_runs_are_shown_without_their_files(run, kept, tmp_pat
     run(command, "Hardmax/wrong", code=2)
 
 
+def test_a_case_is_shown_of_the_last_run_whose_files_have_it(run, kept, tmp_path) -> None:
+    run(*RUN, code=1)
+    # A copy has a case of the same id.
+    (tmp_path / "copy.yaml").write_text(CASES)
+    run("run", "copy.yaml", *RUN[2:], code=1)
+    assert "copy.yaml:8:3" in run("show", "Hardmax/wrong", code=0).stdout
+    (tmp_path / "copy.yaml").write_text("op: Hardmax\ncases: [")
+    assert " cases.yaml:8:3" in run("show", "Hardmax/wrong", code=0).stdout
+
+
+@pytest.mark.parametrize("spoil", [lambda data: data[:30], lambda data: data[:30] + bytes(30)])
+def test_a_kept_run_that_is_damaged_has_no_cases_to_show(run, kept, spoil) -> None:
+    run(*RUN, code=1)
+    (path,) = runs_in(kept())
+    path.write_bytes(spoil(path.read_bytes()))
+    run("show", "Hardmax/wrong", code=2)
+
+
+def test_in_ci_cases_of_the_last_runs_are_not_shown(run, kept, monkeypatch) -> None:
+    run(*RUN, code=1)
+    monkeypatch.setenv("CI", "true")
+    run("show", "Hardmax/wrong", code=2)
+
+
 def test_failures_of_another_backend_are_its_own(run, kept) -> None:
     run(*RUN, code=1)
     words = ("run", "cases.yaml", "-b", "numpy")

@@ -6,6 +6,7 @@ from textwrap import dedent
 import pytest
 
 from opcheck.execution import golden, show
+from opcheck.execution.element import explained_element
 from opcheck.suite import load
 from tests.asking import ENDS_CROSSED
 
@@ -87,3 +88,32 @@ def test_an_answer_whose_ends_take_too_much_memory_is_a_problem(monkeypatch) -> 
     case = next(case for case in load([Path("cases.yaml")]) if case.name == "stated")
     shown = show.shown(case)
     assert (shown.answers, "memory" in shown.problem) == ((), True)
+
+
+#: No text defines the first quotient.
+BY_ZERO = """\
+op: Div
+opset: 14
+dtype: int32
+cases: [{name: by_zero, inputs: {A: [8, 9], B: [0, 3]}}]
+"""
+
+
+def test_elements_that_may_be_anything_are_named(run, tmp_path) -> None:
+    (tmp_path / "zero.yaml").write_text(BY_ZERO)
+    (case,) = load([tmp_path / "zero.yaml"])
+    (quotients,) = show.shown(case).answers[0].outputs
+    assert quotients.undefined is not None
+    assert quotients.undefined.tolist() == [True, False]
+    assert "only at [0]" in run("show", case.id, "zero.yaml", code=0).stdout
+
+
+@pytest.mark.parametrize(("place", "may_be_anything"), [(0, True), (1, False)])
+def test_an_element_is_explained_with_all_that_may_come(tmp_path, place, may_be_anything) -> None:
+    (tmp_path / "zero.yaml").write_text(BY_ZERO)
+    (case,) = load([tmp_path / "zero.yaml"])
+    explained = explained_element(show.shown(case), (place,))
+    assert explained is not None
+    assert explained.may_be_anything == may_be_anything
+    # A backend may refuse to divide by 0.
+    assert not explained.is_only_answer

@@ -108,6 +108,25 @@ def test_a_node_of_nothing_else_is_unsupported(tmp_path: Path) -> None:
     assert judged(alone, dividing(1, 0), tmp_path) is Verdict.UNSUPPORTED
 
 
+#: If NaN is the largest, any of nine in the first row is meant; else any of nine in the second.
+NINE_EQUALS = """
+op: ArgMax
+cases:
+- name: mine
+  opset: 11
+  dtype: float32
+  attrs: {axis: 1, keepdims: 0}
+  inputs:
+    data:
+    - [0, .nan, .nan, .nan, .nan, .nan, .nan, .nan, .nan, .nan, 1]
+    - [0, .nan, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+"""
+
+
+def test_a_node_of_which_each_element_is_free_by_some_reading_is_unsupported(tmp_path) -> None:
+    assert judged(NINE_EQUALS, lambda data, **_: np.int64([77, 99]), tmp_path) == "unsupported"
+
+
 @pytest.mark.parametrize(("last", "verdict"), [(2, Verdict.PASS), (3, Verdict.BAD_CASE)])
 def test_a_case_may_state_what_no_text_defines_but_nothing_wrong_beside_it(
     last, verdict, tmp_path

@@ -278,8 +278,7 @@ def further_outputs_of_test(batch: Batch) -> tuple[Tensor, ...]:
     """Return the mean and variance, and the saved ones, of a node in test mode that has them.
 
     They may be anything, and are those of the inputs here. Raises InvalidNode if
-    FURTHER_OUTPUTS_OF_TESTS refuses them; NotSupported where another node of a judged graph uses
-    them.
+    FURTHER_OUTPUTS_OF_TESTS refuses them; NotSupported in a judged graph.
     """
     reject(FURTHER_OUTPUTS_OF_TESTS.reading() == "refused", "further outputs in test mode")
     given = (batch.mean, batch.var, batch.mean, batch.var)

@@ -327,8 +327,8 @@ def hold_equal_elements(X: Tensor, axes: Axes) -> NDArray[np.bool_]:
 def have_exact_mean(X: Tensor, axes: Axes) -> NDArray[np.bool_]:
     """Return a mask of where equal elements along the axes, which are kept, have an exact mean.
 
-    So it is if the type of X holds all multiples of the element up to the sum, and the sum is
-    divided by a power of 2, in whatever order elements are added.
+    So it is of zeros, and if the type of X holds all multiples of the element up to the sum, and
+    the sum is divided by a power of 2, in whatever order elements are added.
     """
     count = prod(X.shape[axis] for axis in axes)
     dtype = not_none(dtypes.of(np.empty(0, X.dtype)))
@@ -337,7 +337,8 @@ def have_exact_mean(X: Tensor, axes: Axes) -> NDArray[np.bool_]:
     digits = np.ldexp(fraction, dtype.precision - count.bit_length())
     is_held = (digits == np.rint(digits)) & (np.abs(values) <= dtypes.limits(dtype)[1] / count)
     is_power_of_two = count & (count - 1) == 0
-    return np.asarray(is_held & is_power_of_two | (count == 1), np.bool_)
+    is_plain = (values == 0) | (count == 1)
+    return np.asarray(is_held & is_power_of_two | is_plain, np.bool_)
 
 
 def two_pass_as_in_the_body(x: Tensor, axes: Axes, epsilon: float) -> Tensor:

@@ -75,6 +75,14 @@ def test_what_roundings_leave_of_equal_elements_is_not_judged():
             each_answer(Node(op, (x[:1],), {"axes": [1]}))
 
 
+def test_zeros_have_an_exact_mean_however_many_they_are():
+    op = OpVersion("", "MeanVarianceNormalization", 13)
+    x = np.float32([[0, 0, 0], [-3, 0, 3]])
+    with judging():
+        readings = each_answer(Node(op, (x,), {"axes": [1]}))
+    assert [dict(reading.undefined) for reading in readings] == [{}, {}]
+
+
 #: Mean 4 and variance 5, of a sample 20/3; with epsilon 4 the root of the variance is 3.
 TRAINED = [np.float64(x) for x in ([[1], [3], [5], [7]], [3], [1], [8], [13])]
 #: By reading, the running variance (13 * 0.75 + v * 0.25), and the saved one.

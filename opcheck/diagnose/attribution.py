@@ -333,21 +333,32 @@ class _OperatorFailures:
         ]
 
     def _choose_mutants_where_legal(
-        self, group: Sequence[DiagnosedResult], standing: Counter[str]
+        self,
+        group: Sequence[DiagnosedResult],
+        standing: Counter[str],
+        *,
+        beside_chosen: bool,
     ) -> None:
         """Choose mutants that only such passes contradict as they would refuse, in `chosen`.
 
         What a backend makes of a node that it has misread to an illegal one is not known. Passes of
-        all kernels contradict them. Nothing is chosen for exceptions, which show no misreading, and
-        for accepted invalid models. The group is not empty, and fails in one way.
+        all kernels contradict them. Unless `beside_chosen`, nothing is chosen for what a mutant
+        fits that is the cause of others of the group: a condition of that one is likelier. Nothing
+        is chosen for exceptions, which show no misreading, and for accepted invalid models. The
+        group is not empty, and fails in one way.
         """
         if group[0].record.failure in (*_WITHOUT_ANSWER, "accepted"):
             return
-        for result in self._without_cause(group):
+        left = self._without_cause(group)
+        if not beside_chosen:
+            causes = (self.chosen.get(result.case.id) for result in group)
+            known = {cause.mistake for cause in causes if cause}
+            left = [result for result in left if known.isdisjoint(self.fitting[result.case.id])]
+        for result in left:
             self.uncontradicted[result.case.id] = self._uncontradicted_in(
                 self.cells, result, where_legal=True
             )
-        self._cover(group, standing, with_rules=False)
+        self._cover(left, standing, with_rules=False)
 
     def explained(self, standing: Counter[str]) -> Iterator[tuple[str, tuple[Diagnosis, ...]]]:
         """Yield the id of each failing case with its diagnoses: its cause, then mutants that fit.
@@ -372,13 +383,15 @@ class _OperatorFailures:
         # 4. One mutant for several messages, or one that passes contradict, but not in such cases.
         for group in by_failure.values():
             self._cover(group, standing, with_rules=False)
-            self._choose_mutants_where_legal(group, standing)
-            self._choose_by_elements(group, only_all=True)
+            self._choose_mutants_where_legal(group, standing, beside_chosen=False)
+            self._choose_by_elements(group, only_all=True, any_outcome=False)
             self._choose_one_property_for_all(group, beside_mutants=False)
             # An exception has no values: what refuses under a condition is the condition.
             if group[0].record.failure != "raised":
                 self._choose_mutants_under_conditions(group)
+            self._choose_mutants_where_legal(group, standing, beside_chosen=True)
             self._choose_one_property_for_all(group, beside_mutants=True)
+            self._choose_by_elements(group, only_all=True)
         # 5. Rules, for one message before those for several.
         for group in (*by_message.values(), *by_failure.values()):
             self._cover(group, standing, with_rules=True)
@@ -565,32 +578,53 @@ class _OperatorFailures:
             self.fitting[result.case.id].update(fits)
             self.uncontradicted[result.case.id] = self._uncontradicted(result)
 
-    def _choose_by_elements(self, group: Sequence[DiagnosedResult], *, only_all: bool) -> None:
+    def _choose_by_elements(
+        self, group: Sequence[DiagnosedResult], *, only_all: bool, any_outcome: bool = True
+    ) -> None:
         """Choose what is given where single elements are wrong, in `chosen`, for those left.
 
-        If `only_all`, one condition must explain all of them, and what is given there must not be
-        just wrong. Nothing is chosen for other failures than wrong values, and without time.
+        If `only_all`, one condition must explain all of them; unless `any_outcome`, what is given
+        there must not be just wrong. Nothing is chosen for other failures than wrong values, for
+        less than half of the questions left, and without time, of which a part is left to ask the
+        backend if `only_all`.
         """
         left = self._without_cause(group)
         if not left or left[0].record.failure != "values":
             return
-        with suppress(NoTimeLeft):
+        allowance = self.suspects.allowance
+        with suppress(NoTimeLeft), allowance.up_to(BEFORE_ASKING if only_all else 1.0):
             failing = self._elements_of_failures(left)
             passing = self._elements_of_passes() if failing else []
             if only_all and len(failing) < len(left):
                 return
             while failing:
                 results = [result for result in left if result.case.id in failing]
-                found = explanation([*failing.values()], passing)
-                if found is None:
+                found = explanation([*failing.values()], passing, allowance.check)
+                if found is None or (found.outcome == ANY_VALUE and not any_outcome):
                     return
                 explained = [results[number] for number in sorted(found.explained)]
-                if only_all and (len(explained) < len(left) or found.outcome == ANY_VALUE):
+                if not self._is_enough(explained, results, only_all=only_all):
                     return
                 counts = self._counts_of_elements(explained, group)
                 self._choose(Diagnosis(None, f"gives {found.text}", counts), explained)
                 for result in explained:
                     del failing[result.case.id]
+
+    def _is_enough(
+        self,
+        explained: Sequence[DiagnosedResult],
+        results: Sequence[DiagnosedResult],
+        *,
+        only_all: bool,
+    ) -> bool:
+        """Return True if a condition on elements explains half of the questions of `results`.
+
+        If `only_all`, it must explain all results. A condition of fewer questions is most often
+        incidental: where cases fail by the place of an element, some have a NaN there.
+        """
+        if only_all:
+            return len(explained) == len(results)
+        return 2 * len(self._questions_of(explained)) >= len(self._questions_of(results))
 
     def _elements_of_failures(self, results: Iterable[DiagnosedResult]) -> dict[str, Elements]:
         """Return the elements of failures by the ids of their cases, in their order.

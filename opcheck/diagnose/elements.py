@@ -42,15 +42,12 @@ _ONLY_0 = ": only 0"
 ANY_VALUE = "wrong values"
 #: What is given for what is not found: one of the attributes `default_…`.
 _DEFAULT = "the default"
-#: Outcomes that name the mistake where no trait tells the elements apart.
-_TELLING = frozenset(
-    {
-        "what is one too small",
-        "what is one too large",
-        "what is one too small in size",
-        "the right values with the opposite sign",
-    }
+#: Outcomes of integers that are one off.
+_ONE_OFF = frozenset(
+    {"what is one too small", "what is one too large", "what is one too small in size"}
 )
+#: Outcomes that name the mistake where no trait tells the elements apart.
+_TELLING = _ONE_OFF | {"the right values with the opposite sign"}
 
 #: Kinds of NumPy's types that are texts, or are not known.
 _TEXTS = ("O", "U", "S", "T")
@@ -285,7 +282,7 @@ def _outcomes(node: Node, right: Array, got: Array, wrong: Mask) -> Iterator[tup
         yield "-infinity", np.isneginf(numbers)
         yield "1", numbers == 1
         yield from _off_by_one(right, got, wrong)
-        yield "the right values with the opposite sign", wrong & (wide(got) == -wide(right))
+        yield "the right values with the opposite sign", wrong & _are_opposite(right, got)
     for label, x in _labelled(node):
         if x.dtype == right.dtype and _broadcasts(x.shape, right.shape):
             yield label, np.asarray((seen == x) | ((seen != seen) & (x != x)))
@@ -295,7 +292,7 @@ def _outcomes(node: Node, right: Array, got: Array, wrong: Mask) -> Iterator[tup
         if isinstance(value, str) != is_text or right.dtype.kind == "c":
             continue
         outcome = _DEFAULT if name.startswith("default_") else f"`{name}`"
-        masks[outcome] = masks.get(outcome, False) | np.asarray(seen == value)
+        masks[outcome] = masks.get(outcome, False) | _are(seen, value)
     yield from masks.items()
     yield ANY_VALUE, wrong
 
@@ -321,11 +318,30 @@ def _off_by_one(right: Array, got: Array, wrong: Mask) -> Iterator[tuple[str, Ma
     """Yield what integers are that are one off from the right ones."""
     if right.dtype.kind not in "iu":
         return
-    wanted, actual = wide(right), wide(got)
-    yield "what is one too small", wrong & (actual == wanted - 1)
-    yield "what is one too large", wrong & (actual == wanted + 1)
-    nearer = wrong & (np.abs(actual) == np.abs(wanted) - 1) & (actual * wanted >= 0)
-    yield "what is one too small in size", nearer
+    # Differences of 64 bits are exact in their own type alone, and there in one direction.
+    smaller = wrong & (got < right) & (right - got == 1)
+    larger = wrong & (got > right) & (got - right == 1)
+    yield "what is one too small", smaller
+    yield "what is one too large", larger
+    yield "what is one too small in size", (smaller & (right > 0)) | (larger & (right < 0))
+
+
+def _are_opposite(right: Array, got: Array) -> Mask:
+    """Mask the numbers that are the right ones with the opposite sign."""
+    if right.dtype.kind == "i":
+        return np.asarray(got == -right)
+    return np.asarray(wide(got) == -wide(right))
+
+
+def _are(seen: Array, value: Any) -> Mask:
+    """Mask the elements that are a value; a number is rounded to a floating type."""
+    dtype = of(seen)
+    if dtype is not None and dtype.kind == "float":
+        with np.errstate(all="ignore"):
+            return np.asarray(wide(seen) == wide(np.asarray(value).astype(seen.dtype)))
+    # NumPy's own integers are compared exactly, those of fewer bits only with what they hold.
+    is_narrow = seen.dtype.kind == "V"
+    return np.asarray((wide(seen) if is_narrow else seen) == value)
 
 
 def _single_values(node: Node) -> Iterator[tuple[str, Any]]:
@@ -441,6 +457,8 @@ def _bounds(
     The wrong elements of the `cases` must keep it; right ones of the `scope` that show something
     must not.
     """
+    dtypes = {one.dtype for one in cases}
+    dtype = dtypes.pop() if len(dtypes) == 1 else None
     for column in columns:
         if column.endswith(_ONLY_0):
             continue
@@ -452,7 +470,6 @@ def _bounds(
         label, _, what = column.partition(": ")
         place, _, along = label.partition(", ")
         has = f"{place} has {f'a {what} value {along}' if what else 'a value'}"
-        dtype = cases[0].dtype
         bounds = _bounds_of_size(wrong, right, dtype) if not what else ()
         for words, test in (*bounds, *_bounds_of_value(wrong, right, dtype)):
             yield _Trait(f"{has} {words}", partial(_of_column, column, test))
@@ -464,11 +481,11 @@ def _bounds_of_size(
     """Yield bounds on the size of numbers that all wrong and no right ones keep, in words."""
     wrong, right = np.abs(wrong), np.abs(right)
     if wrong.min() > right.max():
-        bound, why = _bound_between(right.max(), wrong.min(), dtype)
-        yield f"beyond {bound:.4g}{why}", partial(_is_beyond, bound)
+        bound, words = _bound_between(right.max(), wrong.min(), dtype)
+        yield f"beyond {words}", partial(_is_beyond, bound)
     if wrong.max() < right.min():
-        bound, _ = _bound_between(wrong.max(), right.min(), dtype)
-        yield f"closer to 0 than {bound:.4g}", partial(_is_near_0, bound)
+        bound, words = _bound_between(wrong.max(), right.min())
+        yield f"closer to 0 than {words}", partial(_is_near_0, bound)
 
 
 def _bounds_of_value(
@@ -476,11 +493,11 @@ def _bounds_of_value(
 ) -> Iterator[tuple[str, Callable[[Floats], Mask]]]:
     """Yield bounds on numbers that all wrong and no right ones keep, in words."""
     if wrong.min() > right.max():
-        bound, why = _bound_between(right.max(), wrong.min(), dtype)
-        yield f"above {bound:.4g}{why}", partial(_is_above, bound)
+        bound, words = _bound_between(right.max(), wrong.min(), dtype)
+        yield f"above {words}", partial(_is_above, bound)
     if wrong.max() < right.min():
-        bound, _ = _bound_between(wrong.max(), right.min(), dtype)
-        yield f"below {bound:.4g}", partial(_is_below, bound)
+        bound, words = _bound_between(wrong.max(), right.min())
+        yield f"below {words}", partial(_is_below, bound)
 
 
 def _is_beyond(bound: float, x: Floats) -> Mask:
@@ -505,23 +522,23 @@ def _values(column: _Column, masked: Iterable[tuple[Elements, Mask]]) -> Floats:
     return np.concat([np.zeros(0), *parts])
 
 
-def _bound_between(low: float, high: float, dtype: DType | None) -> tuple[float, str]:
-    """Return a number from `low` to `high` that a mistake may have as its bound, and why.
+def _bound_between(low: float, high: float, dtype: DType | None = None) -> tuple[float, str]:
+    """Return a number from `low` to `high` that a mistake may have as its bound, and it in words.
 
-    It is where a square or an exponential leaves the range of the type, or else the number of the
-    fewest digits; the reason is then "".
+    It is where a square or an exponential leaves the range of the type, which the words say, or
+    else the number of the fewest digits.
     """
     if dtype is not None and dtype.kind == "float":
         largest = float(limits(dtype)[1])
         for name, bound in {"square": math.sqrt(largest), "exponential": math.log(largest)}.items():
             if low <= bound < high:
-                return bound, f", whose {name} leaves the range of {dtype}"
+                return bound, f"{bound:.4g}, whose {name} leaves the range of {dtype}"
     middle = _middle(low, high)
     for digits in range(1, 17):
-        number = float(f"{middle:.{digits}g}")
-        if low <= number <= high and number not in (low, high):
-            return number, ""
-    return middle, ""
+        words = f"{middle:.{digits}g}"
+        if low < float(words) < high:
+            return float(words), words
+    return middle, f"{middle:.17g}"
 
 
 def _middle(low: float, high: float) -> float:
@@ -530,7 +547,7 @@ def _middle(low: float, high: float) -> float:
         high = math.nextafter(math.inf, 0.0)
     if not math.isfinite(low):
         low = -math.nextafter(math.inf, 0.0)
-    if low * high > 0:
+    if low > 0 or high < 0:
         return math.copysign(math.sqrt(abs(low)) * math.sqrt(abs(high)), low)
     return low / 2 + high / 2
 
@@ -545,18 +562,27 @@ class _Shown(NamedTuple):
     shows: Mask
 
 
-def explanation(failing: Sequence[Elements], passing: Sequence[Elements]) -> Explanation | None:
+def _check_nothing() -> None:
+    """Do nothing: a search whose time is not limited."""
+
+
+def explanation(
+    failing: Sequence[Elements],
+    passing: Sequence[Elements],
+    check: Callable[[], None] = _check_nothing,
+) -> Explanation | None:
     """Return what is given where, for the most failing cases; None for nothing sure.
 
     All wrong elements of what is explained have the trait, and no right one of any case that shows
-    something; one of its type, if the condition names that. It must not hold by chance.
+    something; one of its type, if the condition names that. It must not hold by chance. Calls
+    `check` before each trait that is tried, and raises what that raises.
     """
     found: list[Explanation] = []
     for outcome, numbers in _outcomes_of(failing).items():
         shown = [_Shown(one, _showing(one, outcome)) for one in (*failing, *passing)]
         for dtype in ("", *_types_of(numbers, failing)):
             scope = [one for one in shown if not dtype or dtype in one.elements.types]
-            explained = _by_trait([failing[number] for number in numbers], scope)
+            explained = _by_trait([failing[number] for number in numbers], scope, check)
             if explained:
                 trait, cases = explained
                 its = frozenset(n for n in numbers if any(failing[n] is one for one in cases))
@@ -601,12 +627,12 @@ def _with_type(trait: str, dtype: str) -> str:
 
 
 def _by_trait(
-    cases: Sequence[Elements], scope: Sequence[_Shown]
+    cases: Sequence[Elements], scope: Sequence[_Shown], check: Callable[[], None]
 ) -> tuple[str, list[Elements]] | None:
     """Return the trait that explains the most cases, and these; None if none does surely.
 
     All wrong elements of the cases have one outcome; they and what contradicts a trait are in the
-    `scope`.
+    `scope`. Calls `check` before each trait, and raises what that raises.
     """
     columns = [*dict.fromkeys(name for one in cases for name in one.columns)]
     singles = sorted({text for one in cases for text in one.single})
@@ -614,6 +640,7 @@ def _by_trait(
     traits += _bounds(columns, cases, scope)
     best: tuple[str, list[Elements]] | None = None
     for tried, trait in enumerate(traits, 1):
+        check()
         explained = [one for one in cases if _has(trait, one)]
         if len(explained) > len(best[1] if best else ()):
             count_cases = trait.text in singles
@@ -669,10 +696,15 @@ def _different(elements: Elements, mask: Mask) -> set[object]:
 def _without_trait(failing: Sequence[Elements]) -> Iterator[Explanation]:
     """Yield outcomes that name the mistake by themselves, with the types that all have.
 
-    At least three cases have each, and six wrong elements.
+    At least half of the cases have each, at least three, and six wrong elements: of less, the
+    outcome is a coincidence. So is what is one off if it would mostly be 0 or 1, as small indices
+    are: other wrong values are one off too.
     """
     for outcome, numbers in _outcomes_of(failing).items():
-        elements = sum(int(failing[number].wrong.sum()) for number in numbers)
-        if outcome in _TELLING and len(numbers) >= _FEWEST and elements >= _FEWEST_ELEMENTS:
+        right = np.concat([failing[number].right[failing[number].wrong] for number in numbers])
+        are_enough = len(numbers) >= max(_FEWEST, len(failing) / 2)
+        if outcome in _ONE_OFF and 2 * np.count_nonzero(np.abs(right) > 1) < right.size:
+            continue
+        if outcome in _TELLING and are_enough and right.size >= _FEWEST_ELEMENTS:
             types = " and ".join(_types_of(numbers, failing))
             yield Explanation(outcome, types, frozenset(numbers))

@@ -367,6 +367,7 @@ class Suspects:
         self._new: dict[_Test, list[Case]] = {contradicts: [], refuses: []}
         self._recalled: dict[int, Evidence | None] = {}
         self._elements: dict[int, Elements | None] = {}
+        self._wrong_elements: dict[str, Elements | None] = {}
         #: By the name of a mutant and the identity of a case that passed, if it refuses that.
         self._refused: dict[tuple[str, int], bool] = {}
         self._failed: dict[str, Evidence] = {}
@@ -632,14 +633,16 @@ class Suspects:
     def elements_of_failure(self, case: Case) -> Elements | None:
         """Return the elements of the one wrong output of a failure; None where it was not kept.
 
-        Only 2,000 small failures are kept. None, too, if several outputs are wrong. Raises
-        NoTimeLeft, and what a bound raises that is computed for the first time.
+        They are found once. Only 2,000 small failures are kept. None, too, if several outputs are
+        wrong. Raises NoTimeLeft, and what a bound raises that is computed for the first time.
         """
         evidence = self._failed.get(case.id)
         if evidence is None or evidence.got is None:
             return None
-        self.allowance.check()
-        return elements_of(evidence)
+        if case.id not in self._wrong_elements:
+            self.allowance.check()
+            self._wrong_elements[case.id] = elements_of(evidence)
+        return self._wrong_elements[case.id]
 
     def _is_refused(self, mutant: Mutant, case: Case) -> bool:
         """Return True if a mutant refuses a case that passed; tried once. Raises NoTimeLeft."""

@@ -10,7 +10,7 @@ import pytest
 from opcheck import model
 from opcheck.analysis import causes, is_failure, number_of, reds
 from opcheck.engine import Node
-from opcheck.engine.mutants import mutants_of
+from opcheck.engine.mutants import causes_of, mutants_of
 from opcheck.errors import InvalidNode
 from opcheck.execution.expected import node_of
 from opcheck.execution.scheduler import Scheduler
@@ -221,3 +221,55 @@ def test_a_mistake_at_one_value_of_an_attribute_is_not_about_the_attribute() -> 
     wrong = failures(judged(shipped("GroupNormalization")[::2], channels_apart_in_one_group))
     assert len(wrong) > 3
     assert {record.diagnoses[0].mistake for record in wrong} == {"instances"}
+
+
+def squared_in_float32(node: Node) -> Any:
+    """The root of the square and 1 divides a float32: of large numbers the square is infinite."""
+    (x,) = node.given
+    if x.dtype != np.float32:
+        return right(node)
+    with np.errstate(all="ignore"):
+        sine = x / np.sqrt(x * x + np.float32(1))
+        return [np.where(np.isinf(x * x), np.arcsin(sine), right(node)[0])]
+
+
+def test_one_bound_for_all_failures_comes_before_two_parts(snapshot) -> None:
+    wrong = failures(judged(shipped("Atan"), squared_in_float32))
+    outcomes = {text_of(record) for record in wrong}
+    assert len(wrong) > 2
+    assert len(outcomes) == 1
+    snapshot("one_bound_for_all", outcomes.pop())
+
+
+def text_of(record: model.Record) -> str:
+    return record.diagnoses[0].text if record.diagnoses else ""
+
+
+def without_the_first(node: Node) -> Any:
+    """The first element is 0."""
+    (out,) = map(np.copy, right(node))
+    out.reshape(-1)[:1] = 0
+    return [out]
+
+
+def test_values_that_are_first_in_few_cases_name_no_mistake_of_the_first_element() -> None:
+    wrong = failures(judged(shipped("Sigmoid"), without_the_first))
+    assert len(wrong) > 9
+    assert not any(" has a" in text_of(record) for record in wrong)
+
+
+def always_in_training(node: Node) -> Any:
+    """The batch's own statistics normalize, but for a vector and statistics of each element."""
+    (wrong,) = (one for one in causes_of(node.op) if one.name == "batch_statistics_always")
+    is_vector = rank(node) == 1 or node.given[3].ndim != 1
+    return right(node) if is_vector else wrong.answer(node)
+
+
+def test_a_mutant_that_explains_others_comes_before_one_that_would_refuse_passes() -> None:
+    cases = [case for case in shipped_cases("BatchNormalization") if case.level != "deep"]
+    cases = [case for case in cases if sum(spec.nbytes for spec in case.inputs) <= 1 << 10]
+    cases = [case for case in cases if case.op.since in (6, 9)]
+    cases = [case for case in cases if str(case.inputs[0].dtype) == "float32"]
+    wrong = failures(judged(cases, always_in_training))
+    assert len(wrong) > 9
+    assert {record.diagnoses[0].mistake for record in wrong} == {"batch_statistics_always"}

@@ -7,11 +7,13 @@ import numpy as np
 
 from opcheck.diagnose import Evidence
 from opcheck.diagnose.elements import Elements, Explanation, elements_of, explanation
+from opcheck.dtypes import DTYPES
 from opcheck.engine import Node
 from opcheck.model import OpVersion
 from tests.computed import evaluate
 from tests.diagnose.wrong import wrong
 
+ADD = OpVersion("", "Add", 14)
 ATAN = OpVersion("", "Atan", 22)
 XOR = OpVersion("", "Xor", 7)
 EQUAL = OpVersion("", "Equal", 19)
@@ -145,3 +147,74 @@ def test_answers_without_a_second_long_axis_are_degenerate() -> None:
     assert is_degenerate([[1, 2, 3]])
     assert is_degenerate([[5, 5], [5, 5]])
     assert not is_degenerate([[1, 2], [3, 4]])
+
+
+def test_numbers_of_64_bits_that_float64_does_not_tell_apart_are_not_one_off() -> None:
+    values = np.array([1 << 60, -(1 << 60), 5, 7])
+    elements = judged(Node(ADD, (values, np.zeros(4, np.int64)), {}), far_off)
+    assert not elements.outcomes["what is one too small"].any()
+    assert not elements.outcomes["what is one too large"].any()
+    assert not elements.outcomes["the right values with the opposite sign"].any()
+
+
+def far_off(node: Node, right: Any) -> Any:
+    """Off by 3, and the first two also of the opposite sign."""
+    return np.where(abs(right) > 7, 3 - right, right + 3)
+
+
+def test_an_attribute_that_a_type_of_4_bits_does_not_hold_is_given_nowhere() -> None:
+    quantize = OpVersion("", "QuantizeLinear", 21)
+    inputs = (np.array([[3, 4]], np.float32), np.ones((1, 1), np.float32))
+    attrs = {"axis": 1, "block_size": 1000, "output_dtype": DTYPES["uint4"].onnx}
+    elements = judged(Node(quantize, inputs, attrs), lambda _, right: right[:, ::-1])
+    assert elements.wrong.all()
+    assert not elements.outcomes["`block_size`"].any()
+
+
+def test_a_bound_has_as_many_digits_as_tell_right_from_wrong() -> None:
+    def cut(node: Node, right: Any) -> Any:
+        return np.where(node.inputs[0] > 1.000015, 0, right)
+
+    near = floats(1.00001, 1.00002, *np.linspace(2, 8, 9), dtype=np.float64)
+    found = explained(cut, [near, floats(*np.linspace(-1, 1, 60), dtype=np.float64)])
+    assert found is not None
+    _, _, bound = found.condition.partition("has a value beyond ")
+    assert 1.00001 < float(bound) < 1.00002
+
+
+def test_bounds_between_the_largest_numbers_do_not_overflow() -> None:
+    def cut(node: Node, right: Any) -> Any:
+        return np.where(node.inputs[0] > 1e305, 0, right)
+
+    nodes = [floats(1e300, 1e307, 1e308, dtype=np.float64), small_numbers(np.float64)]
+    found = explained(cut, nodes)
+    assert found is not None
+    _, _, bound = found.condition.partition("has a value beyond ")
+    assert 1e300 < float(bound) < 1e307
+
+
+def test_what_is_0_in_place_of_1_names_no_mistake() -> None:
+    def every_third_is_0(node: Node, right: Any) -> Any:
+        return np.where(np.arange(right.size) % 3 == 1, 0, right)
+
+    bits = [np.resize(np.array(row, np.int32), 12) for row in ([1, 1, 0, 1, 1], [0, 1], [1, 1, 0])]
+    nodes = [Node(ADD, (row, np.zeros(12, np.int32)), {}) for row in bits]
+    assert explained(every_third_is_0, nodes) is None
+
+
+def test_few_of_the_failures_with_the_opposite_sign_are_a_coincidence(snapshot) -> None:
+    def of_these(turned: int) -> Explanation | None:
+        def first_two(node: Node, right: Any) -> Any:
+            spoilt = right.copy()
+            spoilt[:2] = -right[:2] if node.inputs[0][2] < turned else 2 * right[:2]
+            return spoilt
+
+        rows = [np.array([5, -5, n, 5, -5, 5, -5], np.int32) for n in range(8)]
+        zero = np.zeros(7, np.int32)
+        return explained(first_two, [Node(ADD, (row, zero), {}) for row in rows])
+
+    assert of_these(3) is None
+    found = of_these(4)
+    assert found is not None
+    assert found.explained == {0, 1, 2, 3}
+    snapshot("opposite_sign", found.text)

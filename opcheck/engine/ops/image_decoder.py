@@ -58,10 +58,10 @@ ORIENTATION = 274
 def with_another_pixel(stream: Array) -> Array:
     """Return a stream with another last pixel, if its format stores pixels in order: PGM and PPM.
 
-    Others come back unchanged. The result is a copy.
+    Others, and what is not a row of bytes, come back unchanged. The result is a copy.
     """
     changed = stream.copy()
-    if stream[:2].tobytes() in (b"P5", b"P6"):
+    if stream.ndim == 1 and stream[:2].tobytes() in (b"P5", b"P6"):
         changed[-1] ^= 1
     return changed
 

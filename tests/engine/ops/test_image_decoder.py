@@ -15,6 +15,7 @@ import pytest
 from PIL import Image
 
 from opcheck.engine.operators import judging
+from opcheck.engine.ops.image_decoder import with_another_pixel
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.expected import question
 from opcheck.model import OpVersion, Values
@@ -134,6 +135,11 @@ def test_a_second_run_has_another_pixel_where_the_stream_can_be_changed():
     asked = question(case)
     differ = np.flatnonzero(asked.inputs[0] != asked.second[0])
     assert differ.tolist() == [asked.inputs[0].size - 1]
+
+
+def test_a_stream_that_is_not_a_row_of_bytes_has_no_other_pixel():
+    scalar = np.array(ord("P"), np.uint8)
+    assert with_another_pixel(scalar) == scalar
 
 
 def test_without_pillow_the_engine_says_what_to_install(monkeypatch):

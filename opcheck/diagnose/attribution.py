@@ -344,12 +344,14 @@ class _OperatorFailures:
         What a backend makes of a node that it has misread to an illegal one is not known. Passes of
         all kernels contradict them. Unless `beside_chosen`, nothing is chosen for what a mutant
         fits that is the cause of others of the group: a condition of that one is likelier. Nothing
-        is chosen for exceptions, which show no misreading, and for accepted invalid models. The
-        group is not empty, and fails in one way.
+        is chosen for exceptions, which show no misreading, for accepted invalid models, and where
+        likelier mutants were not tried for want of time. The group is not empty, and fails in one
+        way.
         """
         if group[0].record.failure in (*_WITHOUT_ANSWER, "accepted"):
             return
-        left = self._without_cause(group)
+        untried = self.suspects.untried
+        left = [result for result in self._without_cause(group) if result.case.id not in untried]
         if not beside_chosen:
             causes = (self.chosen.get(result.case.id) for result in group)
             known = {cause.mistake for cause in causes if cause}

@@ -9,6 +9,8 @@ import pytest
 
 from opcheck import model
 from opcheck.analysis import causes, is_failure, number_of, reds
+from opcheck.diagnose.allowance import NoTimeLeft
+from opcheck.diagnose.attribution import _OperatorFailures
 from opcheck.engine import Node
 from opcheck.engine.mutants import causes_of, mutants_of
 from opcheck.errors import InvalidNode
@@ -265,11 +267,27 @@ def always_in_training(node: Node) -> Any:
     return right(node) if is_vector else wrong.answer(node)
 
 
-def test_a_mutant_that_explains_others_comes_before_one_that_would_refuse_passes() -> None:
+@cache
+def normalizations() -> list[model.Case]:
+    """Small cases of BatchNormalization of two versions, in float32."""
     cases = [case for case in shipped_cases("BatchNormalization") if case.level != "deep"]
     cases = [case for case in cases if sum(spec.nbytes for spec in case.inputs) <= 1 << 10]
     cases = [case for case in cases if case.op.since in (6, 9)]
-    cases = [case for case in cases if str(case.inputs[0].dtype) == "float32"]
-    wrong = failures(judged(cases, always_in_training))
+    return [case for case in cases if str(case.inputs[0].dtype) == "float32"]
+
+
+def test_a_mutant_that_explains_others_comes_before_one_that_would_refuse_passes() -> None:
+    wrong = failures(judged(normalizations(), always_in_training))
     assert len(wrong) > 9
     assert {record.diagnoses[0].mistake for record in wrong} == {"batch_statistics_always"}
+
+
+def test_without_time_for_its_condition_no_other_mutant_is_named(monkeypatch) -> None:
+    def against(self: Any, mutant: Any, **options: Any) -> Any:
+        raise NoTimeLeft
+
+    monkeypatch.setattr(_OperatorFailures, "_against", against)
+    wrong = failures(judged(normalizations(), always_in_training))
+    named = {diagnosis.mistake for record in wrong for diagnosis in record.diagnoses[:1]}
+    assert "batch_statistics_always" in named
+    assert "version_6_always" not in named

@@ -217,7 +217,8 @@ def real(x: Array) -> Array:
     dtype = dtypes.of(x)
     if dtype is None or dtype.kind not in ("float", "minifloat", "int", "bool"):
         return np.zeros(np.shape(x))
-    return np.asarray(x).astype(np.float64)
+    with np.errstate(invalid="ignore"):  # a NaN that signals is a value like any other
+        return np.asarray(x).astype(np.float64)
 
 
 def _difference(before: Array, after: Array) -> Array:

@@ -11,6 +11,8 @@ from opcheck.model import Array
 
 #: Since this version the text says which numbers are true.
 _TRUTH_IS_STATED = 13
+#: Since this version of Cast the text says that numbers out of range become infinite.
+_INFINITY_IS_STATED = 13
 #: The type of powers of 2, which has no 0.
 _POWERS = "float8e8m0"
 _NUMBERS = ("float", "minifloat", "int")
@@ -20,13 +22,13 @@ def of_rounded_casts(subject: Subject) -> Masks | None:
     """Cover finite numbers that the type of the output does not hold as they are.
 
     The text states how a float is rounded to a type of 8 bits, and what is out of range of others,
-    but not next to which number the range ends.
+    but not next to which number the range ends. Before version 13 it does not state either.
     """
     x, dtype, target = _of_cast(subject)
     if dtype.kind not in _NUMBERS or target.kind not in _NUMBERS:
         return None
     before, after = _exactly(x), _exactly(subject.outputs[0])
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         is_rounded = (before != after) & np.isfinite(before)
         is_finite = np.isfinite(after)
         if target.kind == "int":
@@ -34,7 +36,10 @@ def of_rounded_casts(subject: Subject) -> Masks | None:
             return (np.asarray(is_rounded & (before != np.rint(before))),)
         largest = float(dtypes.limits(target)[1])
         next_power = np.ldexp(1.0, np.frexp(largest)[1])
-        is_at_the_end = ~is_finite & (np.abs(before) > largest) & (np.abs(before) < next_power)
+        is_outside = ~is_finite & (np.abs(before) > largest)
+        is_at_the_end = is_outside
+        if subject.name != "Cast" or subject.since >= _INFINITY_IS_STATED:
+            is_at_the_end = is_outside & (np.abs(before) < next_power)
         if _is_rounding_stated(subject, dtype, target):
             return (np.asarray(is_rounded & is_at_the_end),)
         return (np.asarray(is_rounded & (is_finite | is_at_the_end)),)
@@ -152,7 +157,8 @@ def _exactly(x: Array) -> Array:
     """Return numbers of any type as long doubles."""
     if x.dtype.kind in "iub":
         return x.astype(np.longdouble)
-    return x.astype(np.float64).astype(np.longdouble)
+    with np.errstate(invalid="ignore"):  # a NaN that signals is a value like any other
+        return x.astype(np.float64).astype(np.longdouble)
 
 
 def _number(text: str) -> Decimal | None:

@@ -8,8 +8,8 @@ A judge leaves them out and judges the others. Whatever computes further with th
 choice: a graph that is judged is not supported. A backend gives `y`.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -75,11 +75,9 @@ def reshaped(output: Any, shape: tuple[int, ...]) -> Any:
     return PartlyDefined(xp.reshape(output.output, shape), undefined, output.subject)
 
 
-@contextmanager
-def marking(allowed: bool) -> Iterator[None]:
+def marking(allowed: bool) -> AbstractContextManager[None]:
     """Let formulas mark undefined elements in the block, or raise NotSupported in their place."""
-    with setting(_may_be_marked, allowed):
-        yield
+    return setting(_may_be_marked, allowed)
 
 
 def taken_apart(outputs: Sequence[Any], undefined: UndefinedByPlace | None) -> Sequence[Any]:

@@ -360,8 +360,7 @@ def average_pool(
     is_at_the_end = (count == 0) & ~is_open
     if is_at_the_end.any() and MEAN_OF_NOTHING.reading() == "zero":
         y = xp.where(is_at_the_end, xp.zeros_like(y), y)
-    marked: Array = undefined_where(y, is_open, "means of nothing")
-    return marked
+    return undefined_where(y, is_open, "means of nothing")
 
 
 def are_in_padding(windows: Windows) -> NDArray[np.bool_]:

@@ -33,6 +33,9 @@ class GraphLimits:
 
 
 _USUAL = GraphLimits()
+#: The options as messages name them, with what they are if nobody sets them.
+_ELEMENTS = f"{ELEMENTS_OPTION}, by default {_USUAL.elements:,}"
+_NODES = f"{NODES_OPTION}, by default {_USUAL.nodes:,}"
 
 
 @dataclass
@@ -53,8 +56,7 @@ class Budget:
     def foresee(self, runs: int) -> None:
         """Raise BeyondBudget if so many more runs are beyond the limit; nothing is counted."""
         if self.runs + runs > self.limits.nodes:
-            option = f"{NODES_OPTION}, by default {_USUAL.nodes:,}"
-            most = f"opcheck runs at most {self.limits.nodes:,} of both ({option})"
+            most = f"opcheck runs at most {self.limits.nodes:,} of both ({_NODES})"
             raise BeyondBudget(f"the graph has too many runs of nodes and iterations: {most}")
 
     def hold(self, elements: int) -> None:
@@ -62,8 +64,7 @@ class Budget:
         self.held += elements
         most = _HELD * self.limits.elements
         if self.held > most:
-            option = f"{ELEMENTS_OPTION}, by default {_USUAL.elements:,}"
-            held = f"opcheck holds at most {most:,}, {_HELD} times {option}"
+            held = f"opcheck holds at most {most:,}, {_HELD} times {_ELEMENTS}"
             raise BeyondBudget(f"the tensors of the graph have {self.held:,} elements: {held}")
 
 
@@ -80,8 +81,7 @@ def check(what: str, elements: int) -> None:
     """Raise BeyondBudget for a tensor of more elements than one may have; `what` names it."""
     most = limits().elements
     if elements > most:
-        option = f"{ELEMENTS_OPTION}, by default {_USUAL.elements:,}"
-        computed = f"opcheck computes at most {most:,} ({option})"
+        computed = f"opcheck computes at most {most:,} ({_ELEMENTS})"
         raise BeyondBudget(f"{what} of {elements:,} elements: {computed}")
 
 
@@ -115,7 +115,7 @@ def counting() -> Iterator[Budget]:
 
 
 @contextmanager
-def iterating(iterations: int = 0) -> Iterator["Held"]:
+def iterating(iterations: int) -> Iterator["Held"]:
     """Count what a loop holds from one iteration to the next; nothing of it after the loop.
 
     iterations: how many there are at least. Raises BeyondBudget at once for too many.

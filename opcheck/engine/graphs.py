@@ -222,7 +222,6 @@ def _run_in_graph(node: BodyNode, named: _Named, spent: budget.Budget) -> _Value
     specification forbids, NotSupported for what is not computed, BeyondBudget for too much.
     """
     spent.run()
-    held = spent.held
     try:
         outputs = _outputs_in_graph(node, named)
         for x in outputs:
@@ -235,8 +234,6 @@ def _run_in_graph(node: BodyNode, named: _Named, spent: budget.Budget) -> _Value
     reader = reader_in_force()
     if reader is not None:
         reader.note_node(_named(node), outputs)
-    # Of what its own graphs held, the outputs alone are left.
-    spent.held = held
     for x in outputs:
         budget.check(f"{node.op} gives a tensor", elements_of(x))
     return outputs

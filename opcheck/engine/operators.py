@@ -58,7 +58,7 @@ _OPS = "opcheck.engine.ops"
 #: The dtypes of real and complex floating numbers, for mutants that concern no others.
 FLOATING = tuple(name for name, dtype in DTYPES.items() if dtype.kind in ("float", "complex"))
 _is_judging: ContextVar[bool] = ContextVar("_is_judging", default=False)
-#: Reasons of `leave_open` that another specification decides.
+#: Reasons of `leave_open`, and subjects of `undefined_where`, that another specification decides.
 DECIDED = ContextVar[Collection[str]]("DECIDED", default=())
 
 

@@ -72,13 +72,13 @@ class Reader:
     met: dict[str, Ruling] = field(default_factory=dict)
     #: The nodes of a graph that met each ruling, by its id.
     uses: dict[str, list["Use"]] = field(default_factory=dict)
-    #: The ids of the rulings that were met, as often as they were.
-    _calls: list[str] = field(default_factory=list)
+    #: The ids of the rulings that were met since the last note, in order.
+    _unnoted: dict[str, None] = field(default_factory=dict)
 
     def reading(self, ruling: Ruling) -> str:
         """Return the name of the reading of `ruling`, and remember the ruling."""
         self.met.setdefault(ruling.id, ruling)
-        self._calls.append(ruling.id)
+        self._unnoted[ruling.id] = None
         return self.chosen.get(ruling.id, ruling.readings[0])
 
     def note_node(self, node: str, outputs: Sequence[Any]) -> None:
@@ -86,11 +86,11 @@ class Reader:
 
         node: how a message names it.
         """
-        for id_ in dict.fromkeys(self._calls):
+        for id_ in self._unnoted:
             uses = self.uses.setdefault(id_, [])
             # Of several nodes each may follow another reading: their values do not matter.
             uses.append(Use(node, () if uses else tuple(getattr(x, "v", x) for x in outputs)))
-        self._calls.clear()
+        self._unnoted.clear()
 
 
 class Use(NamedTuple):

@@ -8,8 +8,8 @@ A judge leaves them out and judges the others. Whatever computes further with th
 choice: a graph that is judged is not supported. A backend gives `y`.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck import numbers as xp
-from opcheck.engine.operators import is_judging, raise_unspecified
+from opcheck.engine.operators import DECIDED, is_judging, raise_unspecified
 from opcheck.numbers import setting
 
 #: True for each element that may be anything, in the shape of its output.
@@ -53,11 +53,12 @@ class PartlyDefined:
 def undefined_where(output: Any, mask: Any, subject: str) -> Any:
     """Return `output`, of which the elements in `mask` may be anything.
 
-    The mask broadcasts to the output's shape. Without such an element, and for a backend, that is
-    the output itself, else a `PartlyDefined`, which a formula must return as it is. Raises
-    NotSupported, while judging, where another formula would compute with the output.
+    The mask broadcasts to the output's shape. Without such an element, for a backend, and if
+    DECIDED has this subject, that is the output itself, else a `PartlyDefined`, which a formula
+    must return as it is. Raises NotSupported, while judging, where another formula would compute
+    with the output.
     """
-    if not np.any(mask):
+    if not np.any(mask) or subject in DECIDED.get():
         return output
     if _may_be_marked.get():
         return PartlyDefined(output, np.broadcast_to(mask, output.shape), subject)
@@ -74,11 +75,9 @@ def reshaped(output: Any, shape: tuple[int, ...]) -> Any:
     return PartlyDefined(xp.reshape(output.output, shape), undefined, output.subject)
 
 
-@contextmanager
-def marking(allowed: bool) -> Iterator[None]:
+def marking(allowed: bool) -> AbstractContextManager[None]:
     """Let formulas mark undefined elements in the block, or raise NotSupported in their place."""
-    with setting(_may_be_marked, allowed):
-        yield
+    return setting(_may_be_marked, allowed)
 
 
 def taken_apart(outputs: Sequence[Any], undefined: UndefinedByPlace | None) -> Sequence[Any]:

@@ -146,9 +146,6 @@ def _with_negative_axis(name: str, axis: int | None, node: Node) -> Node:
     return node.with_attrs(**{name: axis}) if is_negative else node
 
 
-# ── inputs ────────────────────────────────────────────────────────────────────────────────────
-
-
 def _with_clamped_axis(attribute: Attribute, node: Node) -> Node:
     """Return a node whose axis, stated or by default, is the last one at most; scalars as is."""
     axis = node.attrs.get(attribute.name, attribute.default)
@@ -199,6 +196,9 @@ def _of_input(place: int, node: Node) -> Node:
         return node
     counted = np.where((axes < 0) & (axes >= -node.rank), axes + node.rank, axes)
     return node.with_input(place, counted.astype(axes.dtype))
+
+
+# ── inputs ────────────────────────────────────────────────────────────────────────────────────
 
 
 def closed_up(node: Node) -> Node:

@@ -262,16 +262,30 @@ def in_training(
     old = batch.statistics()
     current = batch.current(steps.variance)
     y = normalized(steps, batch, steps.choice(old, current), epsilon)
-    sample = Statistics(current.mean, current.var * of_one_less(batch.count))
-    is_of_sample = kept in ("sample", "samples", "sample_and_inverse")
-    running = steps.update(old, sample if is_of_sample else current, momentum, batch.count)
-    saved = sample if kept == "samples" else current
-    if kept in ("population_and_inverse", "sample_and_inverse"):
-        saved = Statistics(current.mean, inverse_root(current.var, epsilon))
+    averaged, saved = kept_statistics(current, batch.count, epsilon, kept)
+    running = steps.update(old, averaged, momentum, batch.count)
     running_mean, running_var, saved_mean, saved_var = (
         xp.astype(xp.reshape(x, batch.shape), batch.mean.dtype) for x in (*running, *saved)
     )
     return y, running_mean, running_var, saved_mean, saved_var
+
+
+def kept_statistics(
+    current: Statistics, count: int, epsilon: float, kept: str
+) -> tuple[Statistics, Statistics]:
+    """Return what goes into the running statistics, and the saved ones: KEPT_VARIANCES.
+
+    current: those of the population of a batch; count: the elements that each is of; kept: the
+    reading.
+    """
+    if kept == "population":
+        return current, current
+    inverse = Statistics(current.mean, inverse_root(current.var, epsilon))
+    if kept == "population_and_inverse":
+        return current, inverse
+    sample = Statistics(current.mean, current.var * of_one_less(count))
+    saved = {"sample": current, "samples": sample, "sample_and_inverse": inverse}
+    return sample, saved[kept]
 
 
 def further_outputs_of_test(batch: Batch) -> tuple[Tensor, ...]:

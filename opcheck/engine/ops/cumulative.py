@@ -52,8 +52,7 @@ class Accumulation:
         type does not hold may be anything: see `marked_in_type`.
         """
         scan = partial(self._scan, axis=axis, exclusive=exclusive, reverse=reverse)
-        marked: Array = marked_in_type(scan(x), scan, x)
-        return marked
+        return marked_in_type(scan(x), scan, x)
 
     def _scan(self, x: Array, axis: int, exclusive: bool, reverse: bool) -> Array:
         """Return what is accumulated, as `scan` does, of floats and of Python's integers, too."""

@@ -294,8 +294,7 @@ def einsum(read: Callable[[str], str], *Inputs: Array, equation: str) -> Array:
     operands = [
         stretched(x, labels, how.lengths) for x, labels in zip(Inputs, how.operands, strict=True)
     ]
-    y: Array = marked_in_type(summed(how, *operands), partial(summed, how), *operands)
-    return y
+    return marked_in_type(summed(how, *operands), partial(summed, how), *operands)
 
 
 def summed(how: Summation, *operands: Array) -> Array:

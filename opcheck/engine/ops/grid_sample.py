@@ -618,8 +618,7 @@ def grid_sample(
     ]
     Y = xp.reshape(values_at(X, axes, sampling), shape)
     is_none = np.expand_dims(are_none.any(axis=-1), 1)
-    marked: Array = undefined_where(Y, is_none, "locations that are no numbers")
-    return marked
+    return undefined_where(Y, is_none, "locations that are no numbers")
 
 
 def values_at(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Array:

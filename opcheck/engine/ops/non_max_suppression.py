@@ -78,6 +78,14 @@ class Overlaps(NamedTuple):
     is_unsure: Mask
     has_area: Mask
 
+    def surely_exceeds(self, box: int, others: Sequence[int]) -> bool:
+        """Return True if a box overlaps any of these too much, by float32 too."""
+        return bool((self.exceeds[box, others] & ~self.is_unsure[box, others]).any())
+
+    def may_exceed(self, box: int, others: Sequence[int]) -> bool:
+        """Return True if float32 may find that a box overlaps any of these too much."""
+        return bool((self.exceeds[box, others] | self.is_unsure[box, others]).any())
+
 
 class Limits(NamedTuple):
     """What a node asks for.
@@ -220,12 +228,13 @@ def orders_of(
     judging, if there is no room for all boxes that no better one suppresses, or if one of these may
     suppress another. Raises NotSupported, while judging, for too many of them.
     """
-    may_exceed = known.exceeds | known.is_unsure
-    left = [box for box in tied if not may_exceed[box, chosen].any()]
-    if not is_judging() or len(left) < 2 or len(chosen) >= most:
+    if not is_judging() or len(tied) < 2 or len(chosen) >= most:
+        return [tied]
+    left = [box for box in tied if not known.may_exceed(box, chosen)]
+    if len(left) < 2:
         return [tied]
     has_room = len(chosen) + len(left) <= most
-    if has_room and not any(may_exceed[pair] for pair in combinations(left, 2)):
+    if has_room and not any(known.may_exceed(a, [b]) for a, b in combinations(left, 2)):
         return [tied]
     if len(left) > MOST_OF_ONE_SCORE:
         leave_open("equal scores may be taken in too many orders")
@@ -241,11 +250,10 @@ def with_boxes(
     tell, and for overlaps of boxes without an area.
     """
     selection = [*chosen]
-    is_sure = known.exceeds & ~known.is_unsure
     for box in order:
         if len(selection) == most:
             break
-        if is_sure[box, selection].any():
+        if known.surely_exceeds(box, selection):
             continue
         if known.is_unsure[box, selection].any():
             leave_open("float32 cannot tell whether boxes overlap too much")

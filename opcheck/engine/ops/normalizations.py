@@ -302,10 +302,8 @@ def mean_variance_normalization(
     are_equal = hold_equal_elements(X, along)
     if not are_equal.any():
         return y
-    zeros = xp.zeros_like(X)
-    no_number = zeros + nan
-    of_equal = no_number if EQUAL_ELEMENTS.reading() == "text" else zeros
-    y = xp.where(are_equal, of_equal, y)
+    of_equal = nan if EQUAL_ELEMENTS.reading() == "text" else 0.0
+    y = xp.where(are_equal, xp.full_like(X, of_equal), y)
     is_rounded = are_equal & ~have_exact_mean(X, along)
     marked: Tensor = undefined_where(y, is_rounded, "what roundings leave of equal elements")
     return marked

@@ -30,13 +30,7 @@ from opcheck.engine.axes import (
     up,
     windows_of,
 )
-from opcheck.engine.operators import (
-    DECIDED,
-    check_one_of,
-    formulas_of_versions,
-    leave_open,
-    operator,
-)
+from opcheck.engine.operators import check_one_of, formulas_of_versions, leave_open, operator
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import NAN_IN_MAXIMUM, flag
 from opcheck.engine.undefined import undefined_where
@@ -366,8 +360,7 @@ def average_pool(
     is_at_the_end = (count == 0) & ~is_open
     if is_at_the_end.any() and MEAN_OF_NOTHING.reading() == "zero":
         y = xp.where(is_at_the_end, xp.zeros_like(y), y)
-    marked: Array = undefined_where(y, is_open, "means of nothing")
-    return marked
+    return undefined_where(y, is_open, "means of nothing")
 
 
 def are_in_padding(windows: Windows) -> NDArray[np.bool_]:
@@ -565,7 +558,7 @@ def maxima_of_windows(
     windows: each with an element. Of NaN and numbers the maximum is NaN or the largest number,
     NAN_IN_MAXIMUM. The index is that of the first or of the last of equal elements, INDEX_OF_TIES;
     `storage_order` 1 counts by columns of each plane or of the whole tensor, INDEX_BY_COLUMNS.
-    The index of more than two equal maxima may be anything, unless another text decides on TIES.
+    The index of more than two equal maxima may be anything: TIES.
     """
     batch, channels, *lengths = X.shape
     size = prod(lengths)
@@ -585,40 +578,35 @@ def maxima_of_windows(
             is_maximum = xp.equal(under, xp.expand_dims(y, axis=2))
             if is_nan(y).any():
                 is_maximum = is_maximum | (is_nan(under) & is_nan(y)[:, :, np.newaxis])
-            indices.append(place_of_maximum(is_maximum, places, size).reshape(part.shape))
-            are_undefined.append(have_more_than_two(is_maximum, places, size).reshape(part.shape))
+            ends = ends_of_maxima(is_maximum, places, size)
+            indices.append(one_of_ends(*ends).reshape(part.shape))
+            are_undefined.append(have_others(is_maximum, places, *ends).reshape(part.shape))
     y = xp.concat(maxima, axis=2)
     if outputs == 1:
         return (y,)
     joined: Array = xp.concat(indices, axis=2)
     index = indices_in_list(joined, X.shape, storage_order)
-    if TIES in DECIDED.get():
-        return y, index
     return y, undefined_where(index, np.concatenate(are_undefined, axis=2), TIES)
 
 
-def place_of_maximum(
-    is_maximum: NDArray[np.bool_], places: NDArray[np.intp], size: int
-) -> NDArray[np.intp]:
-    """Return the place of the maximum of each window in its plane, [N, C, windows].
-
-    is_maximum: [N, C, elements of a window, windows]; places: [elements of a window, windows], each
-    below `size`. Of several places it is the first or the last: INDEX_OF_TIES.
-    """
-    first, last = ends_of_maxima(is_maximum, places, size)
+def one_of_ends(first: NDArray[np.intp], last: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the first or the last place of the maximum of each window: INDEX_OF_TIES."""
     if (first == last).all():
         return first
     return last if INDEX_OF_TIES.reading() == "last" else first
 
 
-def have_more_than_two(
-    is_maximum: NDArray[np.bool_], places: NDArray[np.intp], size: int
+def have_others(
+    is_maximum: NDArray[np.bool_],
+    places: NDArray[np.intp],
+    first: NDArray[np.intp],
+    last: NDArray[np.intp],
 ) -> NDArray[np.bool_]:
-    """Return a mask of windows with more than two places of the maximum, [N, C, windows].
+    """Return a mask of windows with a place of the maximum between its ends, [N, C, windows].
 
-    The arguments are those of `place_of_maximum`; a place may come several times.
+    The arguments are those of `ends_of_maxima`, and what it returns; a place may come several
+    times.
     """
-    first, last = ends_of_maxima(is_maximum, places, size)
     is_between = (places > first[:, :, np.newaxis]) & (places < last[:, :, np.newaxis])
     return np.asarray((is_maximum & is_between).any(axis=2), np.bool_)
 
@@ -626,9 +614,10 @@ def have_more_than_two(
 def ends_of_maxima(
     is_maximum: NDArray[np.bool_], places: NDArray[np.intp], size: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the first and the last place of the maximum of each window, [N, C, windows].
+    """Return the first and the last place of the maximum of each window in its plane.
 
-    The arguments are those of `place_of_maximum`.
+    is_maximum: [N, C, elements of a window, windows]; places: [elements of a window, windows], each
+    below `size`. The results are [N, C, windows].
     """
     first = np.where(is_maximum, places, size - 1).min(axis=2)
     last = np.where(is_maximum, places, -1).max(axis=2)

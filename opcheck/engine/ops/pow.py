@@ -55,8 +55,7 @@ def integer_power(x: Array, y: Array) -> Array:
         # Beyond 64 only the powers of 1, 0 and -1 are held.
         times = np.clip(y, 0, 64 + y % 2).astype(x.dtype)
         powers = np.where(y >= 0, np.power(x, times), powers)
-    marked: Array = undefined_where(powers, is_undefined, "how powers are rounded")
-    return marked
+    return undefined_where(powers, is_undefined, "how powers are rounded")
 
 
 @OP.alternative("with the exponent in the base's type", build=versions)

@@ -66,8 +66,7 @@ def marked_outside(reduction: Reduction) -> Reduction:
     @wraps(reduction)
     def marked(x: Array, *, axis: Axes, keepdims: bool) -> Array:
         along_axes = partial(reduction, axis=axis, keepdims=keepdims)
-        y: Array = marked_in_type(along_axes(x), along_axes, x)
-        return y
+        return marked_in_type(along_axes(x), along_axes, x)
 
     return marked
 
@@ -182,7 +181,18 @@ def log_sum_exp_of_shifted(x: Array, *, axis: Axes, keepdims: bool) -> Array:
         return log_sum_exp(x, axis=axis, keepdims=keepdims)
     # A NaN makes the sum NaN, whatever is subtracted.
     top = xp.max(x, axis=axis, keepdims=True)
-    shift = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
+    return log_sum_exp_where_shifted(x, top, xp.isfinite(top), axis=axis, keepdims=keepdims)
+
+
+def log_sum_exp_where_shifted(
+    x: Array, top: Array, is_shifted: Any, *, axis: Axes, keepdims: bool
+) -> Array:
+    """Return ln(sum of e^(x − shift)) + top along `axis`, in the type of `x`.
+
+    top: the maximum along `axis`, which is kept; is_shifted: a mask of where it is subtracted. It
+    is added everywhere. The result is read as `log_sum_exp_as_read` reads it.
+    """
+    shift = xp.where(is_shifted, top, xp.zeros_like(top))
     logarithm = xp.log(xp.sum(xp.exp(x - shift), axis=axis, keepdims=keepdims))
     return log_sum_exp_as_read(x, logarithm + xp.reshape(top, logarithm.shape))
 
@@ -216,8 +226,7 @@ def mean(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     divisor = max(1, count)
     is_undefined = (total % divisor != 0) | (size >= np.iinfo(x.dtype).max)
     subject = "means that are no integers, or of sums out of range"
-    marked: Array = undefined_where(total // divisor, is_undefined, subject)
-    return marked
+    return undefined_where(total // divisor, is_undefined, subject)
 
 
 def largest_element(x: Array, *, axis: Axes, keepdims: bool) -> Array:
@@ -294,8 +303,7 @@ def as_integers(x: Array, y: Array, is_exact: Any) -> Array:
     text does not state how others are rounded: they may be anything. Raises NotSupported, while
     judging, if all are such, and in graphs.
     """
-    marked: Array = undefined_where(y.astype(x.dtype), ~np.asarray(is_exact), "rounded reals")
-    return marked
+    return undefined_where(y.astype(x.dtype), ~np.asarray(is_exact), "rounded reals")
 
 
 def as_range_is_read(x: Array, y: Array, low: float, high: float) -> Array:
@@ -508,12 +516,10 @@ def log_sum_exp_of_shifted_by(
 ) -> Array:
     """Mutant: the largest number is subtracted also where it is one of these infinities."""
     top = xp.max(x, axis=axis, keepdims=True)
-    is_subtracted = xp.isfinite(top)
+    is_shifted = xp.isfinite(top)
     for infinity in infinities:
-        is_subtracted = is_subtracted | (top == infinity)
-    shift = xp.where(is_subtracted, top, xp.zeros_like(top))
-    logarithm = xp.log(xp.sum(xp.exp(x - shift), axis=axis, keepdims=keepdims))
-    return log_sum_exp_as_read(x, logarithm + xp.reshape(top, logarithm.shape))
+        is_shifted = is_shifted | (top == infinity)
+    return log_sum_exp_where_shifted(x, top, is_shifted, axis=axis, keepdims=keepdims)
 
 
 SHIFT_MUTANTS = {

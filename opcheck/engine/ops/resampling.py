@@ -584,7 +584,7 @@ def averages(X: Array, number: int, coordinates: Coordinates, filter: Filter, te
     Y = xp.sums(elements * weights, partial(np.sum, axis=number + 1), terms)
     if are_lost.any() and WEIGHT_0_OF_NO_NUMBER.reading() == "nan":
         is_beside = ~np.isfinite(xp.values_of(X)).all(axis=number, keepdims=True)
-        Y = xp.where(is_beside, xp.zeros_like(Y) + nan, Y)
+        Y = xp.where(is_beside, xp.full_like(Y, nan), Y)
     return Y
 
 

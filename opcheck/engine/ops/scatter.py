@@ -167,10 +167,12 @@ def depend_on_order(
         return np.asarray(count > 2, np.bool_)
     if data.dtype.kind in "Obc":
         raise_unspecified(f"{reduction} of {data.dtype}")
-    if reduction not in ("add", "mul"):
+    may_leave_range = data.dtype.kind in "iu"
+    has_several = count > 1
+    if reduction not in ("add", "mul") or not (may_leave_range or has_several.any()):
         return np.zeros(data.size, np.bool_)
     is_open = ~are_exact(data, places, updates, reduction)
-    return is_open if data.dtype.kind in "iu" else is_open & (count > 1)
+    return is_open if may_leave_range else is_open & has_several
 
 
 def are_exact(

@@ -118,10 +118,11 @@ def place_of(
     has_order = since >= 12 and not has_nan(data)
     if not has_order:
         is_extreme = extreme.mask(data, axis)
+        number = length - 1 if takes_last else 0
         if since < 12:
-            has_many = is_extreme.sum(axis=axis, keepdims=keeps) > len(ORDINALS)
-        last = length - 1 if takes_last else 0
-        number = last if since >= 12 else number_among_equals(is_extreme, axis)
+            count = is_extreme.sum(axis=axis, keepdims=keeps)
+            has_many = count > len(ORDINALS)
+            number = number_among_equals(count)
         if number or has_nan(data):
             place = nth_place(is_extreme, number, axis)
             return undefined_where(place if keeps else place.squeeze(axis), has_many, MANY_EQUALS)
@@ -130,14 +131,13 @@ def place_of(
     return length - 1 - place if takes_last else undefined_where(place, has_many, MANY_EQUALS)
 
 
-def number_among_equals(is_extreme: NDArray[np.bool_], axis: int) -> int:
+def number_among_equals(count: NDArray[np.int64]) -> int:
     """Return which of a row's equal extremes is meant, counted from 0.
 
-    `is_extreme` is a mask of them. It is the first, second, … up to the most that a row has, by
+    count: how many each row has. It is the first, second, … up to the most that a row has, by
     ONE_OF_EQUAL_ELEMENTS; 0 if no row has several. Rows with more than 8 do not count: any may be
     meant.
     """
-    count = is_extreme.sum(axis=axis)
     most = int(np.max(count, initial=0, where=count <= len(ORDINALS)))
     if most <= 1:
         return 0

@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 
 from opcheck.diagnose.facts import LIMIT, CaseFacts, Feature
 from opcheck.diagnose.flips import Flip, flips
-from opcheck.diagnose.rules import Condition, Terms, contenders, count_questions
+from opcheck.diagnose.rules import Condition, Terms, contenders, count_questions, meeting
 from opcheck.diagnose.transplants import transplanted
 from opcheck.model import LOSSES, Case, Failure, Given, LiveResult, TensorSpec
 
@@ -233,10 +233,8 @@ class Inquiry:
 
         for count in _TOGETHER:
             for terms in combinations(facts[:_MOST_FACTS], count):
-                holds = ~0
-                for term in terms:
-                    holds &= term.holds
-                if not holds & others and not failing & ~holds and are_needed(terms):
+                are_met = meeting(terms, failing) == failing and not meeting(terms, others)
+                if are_met and are_needed(terms):
                     return terms
         return None
 

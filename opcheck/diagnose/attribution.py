@@ -26,6 +26,7 @@ from opcheck.diagnose.rules import (
     Condition,
     Terms,
     condition_of,
+    meeting,
     necessary,
     others_and_rank,
     rule,
@@ -973,9 +974,7 @@ class _OperatorFailures:
             )
             if second is not None:
                 terms = (feature, Feature(second.text, second.rank, second.everywhere))
-        holds = ~0
-        for term in terms:
-            holds &= term.holds
+        holds = meeting(terms, ~0)
         such = len(left) + (holds & own).bit_count()
         counts = (len(left), such, 0, (own & ~holds).bit_count())
         way = self._way(left, self._shared_message(group)).removesuffix(",")

@@ -254,12 +254,12 @@ class Inquiry:
         Adds the changed cases to `facts`. Raises what `fails_alike` raises.
         """
         self._open_questions(failing)
+        are_enough = count_questions(failing, self._facts.questions) >= _ENOUGH
         asked = 0
         undecided = 0
         while asked < most and undecided < MOST_UNDECIDED:
             features = self.unrefuted(failing)
             candidate = self._next(failing, others, features)
-            are_enough = count_questions(failing, self._facts.questions) >= _ENOUGH
             if candidate is None and not are_enough:
                 candidate = self._next_other(failing, others)
             if candidate is None:

@@ -597,9 +597,9 @@ class _OperatorFailures:
         allowance = self.suspects.allowance
         with suppress(NoTimeLeft), allowance.up_to(BEFORE_ASKING if only_all else 1.0):
             failing = self._elements_of_failures(left)
-            passing = self._elements_of_passes() if failing else []
-            if only_all and len(failing) < len(left):
+            if not failing or (only_all and len(failing) < len(left)):
                 return
+            passing = self._elements_of_passes()
             while failing:
                 results = [result for result in left if result.case.id in failing]
                 found = explanation([*failing.values()], passing, allowance.check)

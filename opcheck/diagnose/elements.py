@@ -667,23 +667,21 @@ def _is_sure(
     `tried` is the number of traits up to this one, the likeliest first. Equal elements count once;
     with `count_cases`, all of a case count once, and three must be explained.
     """
-    right: set[object] = set()
-    for elements, mask in scope:
-        shows = mask & ~elements.wrong
-        if (trait.holds(elements) & shows).any():
-            return False
-        if count_cases:
-            right |= {id(elements)} if shows.any() else set()
-        else:
-            right |= _different(elements, shows)
+    right = [(elements, mask & ~elements.wrong) for elements, mask in scope]
+    if any((trait.holds(elements) & shows).any() for elements, shows in right):
+        return False
+    of_wrong: set[object]
+    of_right: set[object]
     if count_cases:
-        wrong: set[object] = {id(one) for one in explained}
-        if len(wrong) < _FEWEST:
+        of_wrong = {id(one) for one in explained}
+        of_right = {id(elements) for elements, shows in right if shows.any()}
+        if len(of_wrong) < _FEWEST:
             return False
     else:
-        wrong = set().union(*(_different(one, one.wrong) for one in explained))
-    beside = len(right - wrong)
-    return tried <= _CHANCE * comb(len(wrong) + beside, len(wrong))
+        of_wrong = set().union(*(_different(one, one.wrong) for one in explained))
+        of_right = set().union(*(_different(elements, shows) for elements, shows in right))
+    beside = len(of_right - of_wrong)
+    return tried <= _CHANCE * comb(len(of_wrong) + beside, len(of_wrong))
 
 
 def _different(elements: Elements, mask: Mask) -> set[object]:

@@ -22,6 +22,7 @@ from opcheck import opset
 from opcheck.compare.elements import Floats, Mask, Want, wide
 from opcheck.compare.outputs import in_its_dtype
 from opcheck.diagnose.evidence import Evidence
+from opcheck.diagnose.facts import defaults_of
 from opcheck.dtypes import DType, limits, of
 from opcheck.engine import Node
 from opcheck.model import Array, Foreign
@@ -225,12 +226,10 @@ def _axes(node: Node, rank: int) -> Iterator[tuple[str, tuple[int, ...]]]:
 
     Nothing without such an attribute or default, and for what is out of range.
     """
-    schema = opset.versions(node.op.domain, node.op.name).get(node.op.since)
-    if schema is None or not rank:
+    if not rank:
         return
     for name in ("axis", "axes"):
-        declared = {one.name: one.default for one in schema.attributes.values()}
-        value = node.attrs.get(name, declared.get(name))
+        value = node.attrs.get(name, defaults_of(node.op).get(name))
         values = (value,) if isinstance(value, int) else value
         if not isinstance(values, tuple) or not values:
             continue
@@ -346,9 +345,7 @@ def _are(seen: Array, value: Any) -> Mask:
 
 def _single_values(node: Node) -> Iterator[tuple[str, Any]]:
     """Yield the attributes that are one value, stated or by default, by name."""
-    schema = opset.versions(node.op.domain, node.op.name).get(node.op.since)
-    declared = {one.name: one.default for one in schema.attributes.values()} if schema else {}
-    for name, value in {**declared, **node.attrs}.items():
+    for name, value in {**defaults_of(node.op), **node.attrs}.items():
         if isinstance(value, np.ndarray) and value.size == 1:
             yield name, value.ravel()[0]
         elif isinstance(value, int | float | str):

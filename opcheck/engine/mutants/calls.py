@@ -146,9 +146,6 @@ def _with_negative_axis(name: str, axis: int | None, node: Node) -> Node:
     return node.with_attrs(**{name: axis}) if is_negative else node
 
 
-# ── inputs ────────────────────────────────────────────────────────────────────────────────────
-
-
 def _with_clamped_axis(attribute: Attribute, node: Node) -> Node:
     """Return a node whose axis, stated or by default, is the last one at most; scalars as is."""
     axis = node.attrs.get(attribute.name, attribute.default)
@@ -166,7 +163,7 @@ def _of_axes_of_the_output(schema: Schema) -> Iterator[Mutant]:
         if names_axes(attribute):
             yield _counting_in_the_input(attribute.name, partial(_of_attribute, attribute.name))
     for place, parameter in enumerate(schema.inputs):
-        if parameter.name in ("axis", "axes"):
+        if names_axes(parameter):
             yield _counting_in_the_input(parameter.name, partial(_of_input, place))
 
 
@@ -199,6 +196,9 @@ def _of_input(place: int, node: Node) -> Node:
         return node
     counted = np.where((axes < 0) & (axes >= -node.rank), axes + node.rank, axes)
     return node.with_input(place, counted.astype(axes.dtype))
+
+
+# ── inputs ────────────────────────────────────────────────────────────────────────────────────
 
 
 def closed_up(node: Node) -> Node:

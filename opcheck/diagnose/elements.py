@@ -559,14 +559,10 @@ class _Shown(NamedTuple):
     shows: Mask
 
 
-def _check_nothing() -> None:
-    """Do nothing: a search whose time is not limited."""
-
-
 def explanation(
     failing: Sequence[Elements],
     passing: Sequence[Elements],
-    check: Callable[[], None] = _check_nothing,
+    check: Callable[[], None],
 ) -> Explanation | None:
     """Return what is given where, for the most failing cases; None for nothing sure.
 

@@ -508,23 +508,32 @@ def _in_type(spec: TensorSpec, dtype: DType) -> TensorSpec | None:
     content = spec.content
     if isinstance(content, FromFile):
         return None
-    if dtype.kind == "float":
-        if isinstance(content, Given):
-            content = Given(content.values.astype(np.float64))
-        return replace(spec, dtype=dtype, content=content)
     stated = [put.value for put in spec.put]
     if isinstance(content, Given):
-        values = integers_in(dtype, content.values)
+        values = values_in(dtype, content.values)
         if values is None:
             return None
         content = Given(values)
     else:
         stated += content.args
-    are_held = all(holds(dtype, value) for value in stated if isinstance(value, int | float))
+    # Floats may be rounded.
+    are_held = dtype.kind == "float" or all(
+        holds(dtype, value) for value in stated if isinstance(value, int | float)
+    )
     return replace(spec, dtype=dtype, content=content) if are_held else None
 
 
-def integers_in(dtype: DType, values: Array) -> Array | None:
+def values_in(dtype: DType, values: Array) -> Array | None:
+    """Return numbers that a case writes out in another type of their kind, unrounded.
+
+    None for integers that the type does not hold.
+    """
+    if dtype.kind == "int":
+        return _integers_in(dtype, values)
+    return values.astype(np.complex128 if dtype.kind == "complex" else np.float64)
+
+
+def _integers_in(dtype: DType, values: Array) -> Array | None:
     """Return integers, in whatever type they are written, in another one; None if it lacks one."""
     if values.dtype.kind not in "iu":
         # Types of 4 bits and fewer are not NumPy's own.

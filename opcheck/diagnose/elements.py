@@ -23,7 +23,7 @@ from opcheck.compare.elements import Floats, Mask, Want, wide
 from opcheck.compare.outputs import in_its_dtype
 from opcheck.diagnose.evidence import Evidence
 from opcheck.diagnose.facts import defaults_of
-from opcheck.dtypes import DType, limits, of
+from opcheck.dtypes import DType, is_real, limits, of
 from opcheck.engine import Node
 from opcheck.model import Array, Foreign
 
@@ -202,15 +202,9 @@ def _columns(node: Node, shape: tuple[int, ...]) -> Iterator[tuple[_Column, Floa
             continue
         yield label, wide(x)
     label, x = labelled[0] if labelled else ("", np.zeros(0))
-    if _is_floating(x):
+    if is_real(x):
         for axes_in_words, axes in _axes(node, x.ndim):
             yield from _slices(f"{label}, {axes_in_words}", wide(x), axes, shape)
-
-
-def _is_floating(array: Array) -> bool:
-    """Return True for an array of a floating type."""
-    dtype = of(array)
-    return dtype is not None and dtype.kind == "float"
 
 
 def _broadcasts(one: tuple[int, ...], shape: tuple[int, ...]) -> bool:
@@ -334,8 +328,7 @@ def _are_opposite(right: Array, got: Array) -> Mask:
 
 def _are(seen: Array, value: Any) -> Mask:
     """Mask the elements that are a value; a number is rounded to a floating type."""
-    dtype = of(seen)
-    if dtype is not None and dtype.kind == "float":
+    if is_real(seen):
         with np.errstate(all="ignore"):
             return np.asarray(wide(seen) == wide(np.asarray(value).astype(seen.dtype)))
     # NumPy's own integers are compared exactly, those of fewer bits only with what they hold.

@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 
 from opcheck.diagnose.facts import LIMIT, CaseFacts, Feature
 from opcheck.diagnose.flips import Flip, flips
-from opcheck.diagnose.rules import Condition, Terms, contenders, count_questions
+from opcheck.diagnose.rules import Condition, Terms, contenders, count_questions, meeting
 from opcheck.diagnose.transplants import transplanted
 from opcheck.model import LOSSES, Case, Failure, Given, LiveResult, TensorSpec
 
@@ -233,10 +233,8 @@ class Inquiry:
 
         for count in _TOGETHER:
             for terms in combinations(facts[:_MOST_FACTS], count):
-                holds = ~0
-                for term in terms:
-                    holds &= term.holds
-                if not holds & others and not failing & ~holds and are_needed(terms):
+                are_met = meeting(terms, failing) == failing and not meeting(terms, others)
+                if are_met and are_needed(terms):
                     return terms
         return None
 
@@ -256,12 +254,12 @@ class Inquiry:
         Adds the changed cases to `facts`. Raises what `fails_alike` raises.
         """
         self._open_questions(failing)
+        are_enough = count_questions(failing, self._facts.questions) >= _ENOUGH
         asked = 0
         undecided = 0
         while asked < most and undecided < MOST_UNDECIDED:
             features = self.unrefuted(failing)
             candidate = self._next(failing, others, features)
-            are_enough = count_questions(failing, self._facts.questions) >= _ENOUGH
             if candidate is None and not are_enough:
                 candidate = self._next_other(failing, others)
             if candidate is None:

@@ -26,6 +26,7 @@ from opcheck.diagnose.rules import (
     Condition,
     Terms,
     condition_of,
+    meeting,
     necessary,
     others_and_rank,
     rule,
@@ -596,9 +597,9 @@ class _OperatorFailures:
         allowance = self.suspects.allowance
         with suppress(NoTimeLeft), allowance.up_to(BEFORE_ASKING if only_all else 1.0):
             failing = self._elements_of_failures(left)
-            passing = self._elements_of_passes() if failing else []
-            if only_all and len(failing) < len(left):
+            if not failing or (only_all and len(failing) < len(left)):
                 return
+            passing = self._elements_of_passes()
             while failing:
                 results = [result for result in left if result.case.id in failing]
                 found = explanation([*failing.values()], passing, allowance.check)
@@ -973,9 +974,7 @@ class _OperatorFailures:
             )
             if second is not None:
                 terms = (feature, Feature(second.text, second.rank, second.everywhere))
-        holds = ~0
-        for term in terms:
-            holds &= term.holds
+        holds = meeting(terms, ~0)
         such = len(left) + (holds & own).bit_count()
         counts = (len(left), such, 0, (own & ~holds).bit_count())
         way = self._way(left, self._shared_message(group)).removesuffix(",")

@@ -22,7 +22,8 @@ from opcheck import opset
 from opcheck.compare.elements import Floats, Mask, Want, wide
 from opcheck.compare.outputs import in_its_dtype
 from opcheck.diagnose.evidence import Evidence
-from opcheck.dtypes import DType, limits, of
+from opcheck.diagnose.facts import defaults_of
+from opcheck.dtypes import DType, is_real, limits, of
 from opcheck.engine import Node
 from opcheck.model import Array, Foreign
 
@@ -201,15 +202,9 @@ def _columns(node: Node, shape: tuple[int, ...]) -> Iterator[tuple[_Column, Floa
             continue
         yield label, wide(x)
     label, x = labelled[0] if labelled else ("", np.zeros(0))
-    if _is_floating(x):
+    if is_real(x):
         for axes_in_words, axes in _axes(node, x.ndim):
             yield from _slices(f"{label}, {axes_in_words}", wide(x), axes, shape)
-
-
-def _is_floating(array: Array) -> bool:
-    """Return True for an array of a floating type."""
-    dtype = of(array)
-    return dtype is not None and dtype.kind == "float"
 
 
 def _broadcasts(one: tuple[int, ...], shape: tuple[int, ...]) -> bool:
@@ -225,12 +220,10 @@ def _axes(node: Node, rank: int) -> Iterator[tuple[str, tuple[int, ...]]]:
 
     Nothing without such an attribute or default, and for what is out of range.
     """
-    schema = opset.versions(node.op.domain, node.op.name).get(node.op.since)
-    if schema is None or not rank:
+    if not rank:
         return
     for name in ("axis", "axes"):
-        declared = {one.name: one.default for one in schema.attributes.values()}
-        value = node.attrs.get(name, declared.get(name))
+        value = node.attrs.get(name, defaults_of(node.op).get(name))
         values = (value,) if isinstance(value, int) else value
         if not isinstance(values, tuple) or not values:
             continue
@@ -335,8 +328,7 @@ def _are_opposite(right: Array, got: Array) -> Mask:
 
 def _are(seen: Array, value: Any) -> Mask:
     """Mask the elements that are a value; a number is rounded to a floating type."""
-    dtype = of(seen)
-    if dtype is not None and dtype.kind == "float":
+    if is_real(seen):
         with np.errstate(all="ignore"):
             return np.asarray(wide(seen) == wide(np.asarray(value).astype(seen.dtype)))
     # NumPy's own integers are compared exactly, those of fewer bits only with what they hold.
@@ -346,9 +338,7 @@ def _are(seen: Array, value: Any) -> Mask:
 
 def _single_values(node: Node) -> Iterator[tuple[str, Any]]:
     """Yield the attributes that are one value, stated or by default, by name."""
-    schema = opset.versions(node.op.domain, node.op.name).get(node.op.since)
-    declared = {one.name: one.default for one in schema.attributes.values()} if schema else {}
-    for name, value in {**declared, **node.attrs}.items():
+    for name, value in {**defaults_of(node.op), **node.attrs}.items():
         if isinstance(value, np.ndarray) and value.size == 1:
             yield name, value.ravel()[0]
         elif isinstance(value, int | float | str):
@@ -562,14 +552,10 @@ class _Shown(NamedTuple):
     shows: Mask
 
 
-def _check_nothing() -> None:
-    """Do nothing: a search whose time is not limited."""
-
-
 def explanation(
     failing: Sequence[Elements],
     passing: Sequence[Elements],
-    check: Callable[[], None] = _check_nothing,
+    check: Callable[[], None],
 ) -> Explanation | None:
     """Return what is given where, for the most failing cases; None for nothing sure.
 
@@ -667,23 +653,21 @@ def _is_sure(
     `tried` is the number of traits up to this one, the likeliest first. Equal elements count once;
     with `count_cases`, all of a case count once, and three must be explained.
     """
-    right: set[object] = set()
-    for elements, mask in scope:
-        shows = mask & ~elements.wrong
-        if (trait.holds(elements) & shows).any():
-            return False
-        if count_cases:
-            right |= {id(elements)} if shows.any() else set()
-        else:
-            right |= _different(elements, shows)
+    right = [(elements, mask & ~elements.wrong) for elements, mask in scope]
+    if any((trait.holds(elements) & shows).any() for elements, shows in right):
+        return False
+    of_wrong: set[object]
+    of_right: set[object]
     if count_cases:
-        wrong: set[object] = {id(one) for one in explained}
-        if len(wrong) < _FEWEST:
+        of_wrong = {id(one) for one in explained}
+        of_right = {id(elements) for elements, shows in right if shows.any()}
+        if len(of_wrong) < _FEWEST:
             return False
     else:
-        wrong = set().union(*(_different(one, one.wrong) for one in explained))
-    beside = len(right - wrong)
-    return tried <= _CHANCE * comb(len(wrong) + beside, len(wrong))
+        of_wrong = set().union(*(_different(one, one.wrong) for one in explained))
+        of_right = set().union(*(_different(elements, shows) for elements, shows in right))
+    beside = len(of_right - of_wrong)
+    return tried <= _CHANCE * comb(len(of_wrong) + beside, len(of_wrong))
 
 
 def _different(elements: Elements, mask: Mask) -> set[object]:

@@ -154,7 +154,7 @@ def _of_model(attrs: Iterable[str], case: Case) -> Iterator[_Fact]:
     yield "the opset", VALUE, case.opset
     stated = {*case.attrs, *case.slots}
     # What is an attribute in one version and an input in another has one fact.
-    known = {*_declared(case.op), *stated, *_names_of_inputs(case.op)}
+    known = {*defaults_of(case.op), *stated, *_names_of_inputs(case.op)}
     is_given = {f"`{name}`": name in stated for name in attrs if name in known}
     is_given |= {f"input {number}": False for number in _optional_inputs(case.op)}
     is_given |= {f"input {number}": bool(slot) for number, slot in enumerate(case.slots)}
@@ -163,7 +163,7 @@ def _of_model(attrs: Iterable[str], case: Case) -> Iterator[_Fact]:
 
 
 @cache
-def _declared(op: OpVersion) -> Mapping[str, object]:
+def defaults_of(op: OpVersion) -> Mapping[str, object]:
     """Return the defaults of the attributes that a version declares, by name; none without schema.
 
     None stands for one without a default.
@@ -478,7 +478,7 @@ def _of_defaults(case: Case, stated: Mapping[str, object]) -> Iterator[_Fact]:
     They are that an attribute is its default, and what an axis is of the first input. `stated` are
     the values that the case states, by name, those of inputs that count as attributes too.
     """
-    defaults = _declared(case.op)
+    defaults = defaults_of(case.op)
     for name, value in {**defaults, **stated}.items():
         default = defaults.get(name)
         if isinstance(default, int | float | str) and value == default:
@@ -498,7 +498,7 @@ def _of_lists_left_out(case: Case, stated: Mapping[str, object]) -> Iterator[_Fa
 
     `stated` are the values that the case states, by name.
     """
-    known = {*_declared(case.op), *_names_of_inputs(case.op)}
+    known = {*defaults_of(case.op), *_names_of_inputs(case.op)}
     for name, kind in _attributes_of_all_versions(case.op.domain, case.op.name).items():
         is_stated = name in stated or name in case.slots
         if kind == "ints" and name in known and (stated.get(name) == () or not is_stated):

@@ -419,6 +419,13 @@ def _all_with_length(
     return None if None in changed else tuple(map(not_none, changed))
 
 
+def _is_whole(spec: TensorSpec) -> bool:
+    """Return True for an input whose values are drawn, or written out without being broadcast."""
+    if isinstance(spec.content, Given):
+        return spec.content.values.shape == spec.shape
+    return not isinstance(spec.content, FromFile)
+
+
 def with_length(spec: TensorSpec, axis: int, length: int) -> TensorSpec | None:
     """Return an input with another length of an axis; None if its values are read from a file.
 
@@ -428,13 +435,12 @@ def with_length(spec: TensorSpec, axis: int, length: int) -> TensorSpec | None:
     """
     shape = (*spec.shape[:axis], length, *spec.shape[axis + 1 :])
     content = spec.content
-    if isinstance(content, FromFile) or math.prod(shape) * spec.dtype.numpy.itemsize > _LARGEST:
+    if not _is_whole(spec) or math.prod(shape) * spec.dtype.numpy.itemsize > _LARGEST:
         return None
     if isinstance(content, Given):
-        values = content.values
-        if values.shape != spec.shape or not values.size:
+        if not content.values.size:
             return None
-        content = Given(values.take(np.arange(length) % spec.shape[axis], axis))
+        content = Given(content.values.take(np.arange(length) % spec.shape[axis], axis))
     puts: tuple[Put, ...] = tuple(put for put in spec.put if put.at[axis] < length)
     return replace(spec, shape=shape, content=content, put=puts)
 
@@ -502,23 +508,32 @@ def _in_type(spec: TensorSpec, dtype: DType) -> TensorSpec | None:
     content = spec.content
     if isinstance(content, FromFile):
         return None
-    if dtype.kind == "float":
-        if isinstance(content, Given):
-            content = Given(content.values.astype(np.float64))
-        return replace(spec, dtype=dtype, content=content)
     stated = [put.value for put in spec.put]
     if isinstance(content, Given):
-        values = integers_in(dtype, content.values)
+        values = values_in(dtype, content.values)
         if values is None:
             return None
         content = Given(values)
     else:
         stated += content.args
-    are_held = all(holds(dtype, value) for value in stated if isinstance(value, int | float))
+    # Floats may be rounded.
+    are_held = dtype.kind == "float" or all(
+        holds(dtype, value) for value in stated if isinstance(value, int | float)
+    )
     return replace(spec, dtype=dtype, content=content) if are_held else None
 
 
-def integers_in(dtype: DType, values: Array) -> Array | None:
+def values_in(dtype: DType, values: Array) -> Array | None:
+    """Return numbers that a case writes out in another type of their kind, unrounded.
+
+    None for integers that the type does not hold.
+    """
+    if dtype.kind == "int":
+        return _integers_in(dtype, values)
+    return values.astype(np.complex128 if dtype.kind == "complex" else np.float64)
+
+
+def _integers_in(dtype: DType, values: Array) -> Array | None:
     """Return integers, in whatever type they are written, in another one; None if it lacks one."""
     if values.dtype.kind not in "iu":
         # Types of 4 bits and fewer are not NumPy's own.
@@ -554,11 +569,9 @@ def with_one_more(spec: TensorSpec, length: int) -> TensorSpec | None:
     None if its values are read from a file or broadcast, or if it would be larger than 1 MiB.
     """
     content = spec.content
-    if isinstance(content, FromFile) or length * spec.nbytes > _LARGEST:
+    if not _is_whole(spec) or length * spec.nbytes > _LARGEST:
         return None
     if isinstance(content, Given):
-        if content.values.shape != spec.shape:
-            return None
         content = Given(np.repeat(content.values[..., np.newaxis], length, axis=-1))
     puts = tuple(replace(put, at=(*put.at, entry)) for put in spec.put for entry in range(length))
     return replace(spec, shape=(*spec.shape, length), content=content, put=puts)
@@ -570,11 +583,9 @@ def without_last(spec: TensorSpec) -> TensorSpec | None:
     None if there is no axis or no entry, or if the values are read from a file or broadcast.
     """
     content = spec.content
-    if isinstance(content, FromFile) or not spec.shape or not spec.shape[-1]:
+    if not _is_whole(spec) or not spec.shape or not spec.shape[-1]:
         return None
     if isinstance(content, Given):
-        if content.values.shape != spec.shape:
-            return None
         content = Given(content.values[..., 0])
     puts = tuple(replace(put, at=put.at[:-1]) for put in spec.put if put.at[-1] == 0)
     return replace(spec, shape=spec.shape[:-1], content=content, put=puts)

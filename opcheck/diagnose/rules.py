@@ -88,8 +88,8 @@ def rule(
         for version in ((), *versions):
             terms = _best_terms(
                 features,
-                failing=_holds(version, failing),
-                others=_holds(version, others),
+                failing=meeting(version, failing),
+                others=meeting(version, others),
                 questions=questions,
                 few=few,
                 asked=asked,
@@ -100,7 +100,7 @@ def rule(
     else:
         candidates.append(())
     best = _weightiest(candidates, own)
-    if best is None or _holds(best, failing).bit_count() < FEWEST:
+    if best is None or meeting(best, failing).bit_count() < FEWEST:
         return None
     return condition_of(best, alike, others, asked)
 
@@ -111,11 +111,11 @@ def condition_of(terms: Terms, alike: int, others: int, asked: int) -> Condition
     Cases are bits; those that are `alike` fail in one way, and those `asked` besides the run are
     not counted.
     """
-    holds = _holds(terms, alike | others)
+    holds = meeting(terms, alike | others)
     here = (holds & alike).bit_count()
     elsewhere = (alike & ~holds).bit_count()
     counts = (here, here, elsewhere, elsewhere + (others & ~asked).bit_count())
-    every = _holds(terms, ~0)
+    every = meeting(terms, ~0)
     rank = max((feature.rank for feature in terms), default=PLAIN)
     text = " and ".join(feature.text for feature in terms)
     return Condition(text, holds, counts, every, rank)
@@ -254,7 +254,7 @@ def _best_terms(
     for terms in _consistent(tried, failing, others, asked):
         # Facts that kernels branch on need few questions.
         if few and all(term.rank == PLAIN for term in terms):
-            explained = count_questions(_holds(terms, failing), questions)
+            explained = count_questions(meeting(terms, failing), questions)
             if explained >= FEWEST or all(_is_one_of(term, confirmed) for term in terms):
                 return terms
             if not _may_be_chance(terms, failing, others, plain, questions, least=_TWO):
@@ -269,7 +269,7 @@ def _is_one_of(term: Feature, features: Iterable[Feature]) -> bool:
     return any(term.holds == feature.holds for feature in features)
 
 
-def _holds(terms: Terms, cases: int) -> int:
+def meeting(terms: Terms, cases: int) -> int:
     """Return those of `cases`, which are bits, for which all terms hold; all without a term."""
     for term in terms:
         cases &= term.holds
@@ -281,7 +281,7 @@ def _weight(terms: Terms, failing: int) -> float:
 
     `failing` are bits of cases.
     """
-    return float(_holds(terms, failing).bit_count() / _WORTH_OF_A_FACT ** len(terms))
+    return float(meeting(terms, failing).bit_count() / _WORTH_OF_A_FACT ** len(terms))
 
 
 def _weightiest(candidates: Iterable[Terms], failing: int) -> Terms | None:
@@ -320,11 +320,11 @@ def _consistent(
 
     def order(terms: Terms) -> tuple[float, int, int]:
         """Return what is least for the terms that explain most failures of the run."""
-        explained = _holds(terms, failing & asked).bit_count()
+        explained = meeting(terms, failing & asked).bit_count()
         return -_weight(terms, own), -explained, sum(term.rank for term in terms)
 
     consistent = [
-        terms for terms in (*singles, *pairs) if not _holds(terms, others) and _holds(terms, own)
+        terms for terms in (*singles, *pairs) if not meeting(terms, others) and meeting(terms, own)
     ]
     return sorted(consistent, key=order)
 
@@ -344,7 +344,7 @@ def _may_be_chance(
     chance, for so many questions of failing cases and no others, with a probability above 1/10.
     `failing` and `others` are bits of cases, and `questions` has the key of each case.
     """
-    explained = count_questions(_holds(terms, failing), questions)
+    explained = count_questions(meeting(terms, failing), questions)
     failed = count_questions(failing, questions)
     chances = comb(tried, len(terms)) * comb(failed, explained)
     limit = _CHANCE * comb(failed + count_questions(others, questions), explained)

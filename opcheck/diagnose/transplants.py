@@ -13,16 +13,16 @@ from opcheck.diagnose.flips import (
     Flip,
     computed_like,
     in_words,
-    integers_in,
     is_plain,
     may_be_changed,
     single_number,
+    values_in,
     with_length,
     with_one_more,
     with_type,
     without_last,
 )
-from opcheck.model import Array, Case
+from opcheck.model import Case
 from opcheck.model.case import AttrValue, Given, TensorSpec, Typed
 
 #: How a value that is not written out is described.
@@ -173,14 +173,11 @@ def _with_values(failing: TensorSpec, passing: TensorSpec) -> TensorSpec:
     kind or does not hold them.
     """
     content = failing.content
-    kind = passing.dtype.kind
-    if not isinstance(content, Given) or not content.values.size or kind != failing.dtype.kind:
+    is_of_one_kind = passing.dtype.kind == failing.dtype.kind
+    if not isinstance(content, Given) or not content.values.size or not is_of_one_kind:
         return passing
-    values: Array | None = content.values
-    if passing.dtype != failing.dtype and kind == "int":
-        values = integers_in(passing.dtype, content.values)
-    elif passing.dtype != failing.dtype:
-        values = content.values.astype(np.complex128 if kind == "complex" else np.float64)
+    is_same = passing.dtype == failing.dtype
+    values = content.values if is_same else values_in(passing.dtype, content.values)
     if values is None:
         return passing
     return replace(passing, content=Given(np.resize(values, passing.shape)), put=())

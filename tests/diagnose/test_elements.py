@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from opcheck.diagnose import Evidence
+from opcheck.diagnose import Allowance, Evidence
 from opcheck.diagnose.elements import Elements, Explanation, elements_of, explanation
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Node
@@ -40,7 +40,8 @@ def explained(spoil: Spoil, nodes: Sequence[Node]) -> Explanation | None:
     elements = [judged(node, spoil) for node in nodes]
     failing = [one for one in elements if one.wrong.any()]
     assert failing
-    return explanation(failing, [one for one in elements if not one.wrong.any()])
+    passing = [one for one in elements if not one.wrong.any()]
+    return explanation(failing, passing, Allowance().check)
 
 
 def floats(*values: Any, dtype: Any = np.float32) -> Node:

@@ -163,7 +163,7 @@ def _of_axes_of_the_output(schema: Schema) -> Iterator[Mutant]:
         if names_axes(attribute):
             yield _counting_in_the_input(attribute.name, partial(_of_attribute, attribute.name))
     for place, parameter in enumerate(schema.inputs):
-        if parameter.name in ("axis", "axes"):
+        if names_axes(parameter):
             yield _counting_in_the_input(parameter.name, partial(_of_input, place))
 
 

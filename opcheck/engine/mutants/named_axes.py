@@ -14,7 +14,7 @@ from opcheck.engine.mutants.elements import blank
 from opcheck.engine.mutants.indices import COERCED, INDEXED
 from opcheck.engine.mutants.mutant import Accepting, Mutant, faulty_where, reading, refusing
 from opcheck.engine.node import Node
-from opcheck.opset import Attribute
+from opcheck.opset import Attribute, Parameter
 
 #: Another axis than the one given, for tensors of a rank.
 AxisChange: TypeAlias = Callable[[int, int], int]
@@ -192,9 +192,9 @@ _READ: tuple[tuple[Any, ...], ...] = (
 )
 
 
-def names_axes(attribute: Attribute) -> bool:
-    """Return True for an attribute that is called `axis` or `axes`."""
-    return attribute.name.lower() in ("axis", "axes")
+def names_axes(declared: Attribute | Parameter) -> bool:
+    """Return True for an attribute or an input that is called `axis` or `axes`."""
+    return declared.name.lower() in ("axis", "axes")
 
 
 def has_more_than_four_axes(node: Node) -> bool:

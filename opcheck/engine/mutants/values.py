@@ -172,10 +172,10 @@ def signs_of_zeros_lost(out: Array) -> Array:
     return np.where(out == 0, np.zeros_like(out), out)
 
 
-def magnitudes_taken(node: Node) -> Node:
-    """Mutant: the absolute values of the first input are read."""
-    x = node.inputs[0] if node.given else None
-    return node if x is None else node.with_input(0, np.abs(x))
+def with_first(change: TensorChange, node: Node) -> Node:
+    """Return a node whose first input is changed; without an input the node itself."""
+    first = node.inputs[0] if node.inputs else None
+    return node if first is None else node.with_input(0, change(first))
 
 
 #: Which types lose something on the way through another; of those of 16 bits float16 has more
@@ -371,13 +371,7 @@ def input_unchanged(node: Node) -> Sequence[Array]:
 def low_32_bits(x: Array) -> Array:
     """Mutant: of integers of 64 bits the low 32 are left, with their sign; others stay."""
     narrow = {"int64": np.int32, "uint64": np.uint32}.get(x.dtype.name)
-    return x if narrow is None else x.astype(narrow).astype(x.dtype)
-
-
-def low_32_bits_of_the_first(node: Node) -> Node:
-    """Return a node with the low 32 bits of its first input; without an input the node itself."""
-    first = node.inputs[0] if node.inputs else None
-    return node if first is None else node.with_input(0, low_32_bits(first))
+    return x if narrow is None else through(narrow, x)
 
 
 def read_one_a_byte(x: Array) -> Array:
@@ -420,7 +414,7 @@ CAUSES: tuple[Mutant, ...] = (
     reading(
         "magnitudes_taken",
         "the absolute values of the first input were taken",
-        magnitudes_taken,
+        partial(with_first, np.abs),
         only=el.BELOW_0,
     ),
     Mutant("input_unchanged", "the input came out unchanged", input_unchanged),
@@ -432,7 +426,7 @@ CAUSES: tuple[Mutant, ...] = (
     reading(
         "low_32_bits_of_the_first_input",
         "of 64-bit integers of the first input the low 32 bits were taken",
-        low_32_bits_of_the_first,
+        partial(with_first, low_32_bits),
         only=("int64", "uint64"),
     ),
     of_input(

@@ -114,8 +114,10 @@ class _Judges:
 
         The setting of the project does not count where CI is set: a gate says itself what is red.
         """
+        from opcheck.machine import in_ci
+
         by_option = bool(self.config.getoption("opcheck_allow_unexpected_passes"))
-        return by_option or (self._has_lenient_setting() and not _in_ci())
+        return by_option or (self._has_lenient_setting() and not in_ci())
 
     def leaves_out_lenient_setting(self) -> bool:
         """Return True if the project's setting for unexpected passes is not used, because of CI."""
@@ -249,13 +251,6 @@ _KEY = pytest.StashKey[_Judges]()
 _JUDGED = frozenset({"passed", "failed", "error", "xfailed", "xpassed"})
 #: Of a test that passed, though a ledger lists its case: the cause that is stated there.
 _PASSED_UNEXPECTEDLY = pytest.StashKey[str]()
-
-
-def _in_ci() -> bool:
-    """Return True where the environment variable CI is set, as `opcheck run` asks it."""
-    from opcheck.machine import in_ci
-
-    return in_ci()
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -134,7 +134,7 @@ def elements(case: model.Case) -> int:
 
 
 #: The page does not say what comes of ends without a number between them, which no model states.
-ENDS_CROSSED = """
+UNANSWERED_ENDS_CROSSED = """
     domain: com.microsoft.dml
     op: DML_ELEMENT_WISE_CLIP
     opset: 1
@@ -143,8 +143,9 @@ ENDS_CROSSED = """
     - name: ends_crossed
       attrs: {Min: 2.0, Max: 1.0}
       inputs: {InputTensor: [0.0, 1.5, 3.0]}
-      expect: {OutputTensor: [1, 1, 1]}
 """
+#: The same case, which states an answer.
+ENDS_CROSSED = f"{UNANSWERED_ENDS_CROSSED}      expect: {{OutputTensor: [1, 1, 1]}}\n"
 
 
 def cases_in(folder: Path, text: str) -> tuple[model.Case, ...]:

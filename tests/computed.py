@@ -1,7 +1,11 @@
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from opcheck.engine import Drawn, Expected, Node, rounded
 from opcheck.engine.evaluate import each_answer, exactly as exactly_node
+from opcheck.engine.operators import judging
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, Attrs, OpVersion
 
@@ -32,3 +36,18 @@ def by_reading(
         else tuple(map(rounded, one.answer))
         for one in answers
     }
+
+
+def first_outputs(node: Node) -> list[Any]:
+    """The first output of each answer that is judged, as a list; None for a refusal.
+
+    An element that may be anything is None.
+    """
+    with judging():
+        answers = each_answer(node)
+    return [
+        None
+        if isinstance(one.answer, InvalidNode)
+        else np.where(one.undefined.get(0, False), None, rounded(one.answer[0])).tolist()
+        for one in answers
+    ]

@@ -37,6 +37,8 @@ class Names:
 
 #: What no diagnosis fits.
 NOTHING = Names()
+#: The condition of a mistake that shows everywhere.
+ALWAYS = "in every case"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,6 +164,11 @@ def given(node: Node, place: int) -> Array:
 def is_given(node: Node, place: int) -> bool:
     """Return True if the node has an input at a place."""
     return place < len(node.inputs) and node.inputs[place] is not None
+
+
+def places_of(node: Node, outputs: Outputs) -> Sequence[int]:
+    """Return the place of each of these outputs among those of the operator."""
+    return node.outputs or range(len(outputs))
 
 
 def integer(node: Node, name: str, default: int = 0) -> int:

@@ -5,14 +5,22 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.planted import Collection, Names, Outputs, given, integer, is_given, number, right
+from benchmarks.planted import (
+    ALWAYS,
+    Collection,
+    Names,
+    Outputs,
+    given,
+    integer,
+    is_given,
+    number,
+    right,
+)
 from opcheck.engine import Node
 from opcheck.model import Array
 
 BUGS = Collection()
 reported = BUGS.reported
-
-ALWAYS = "in every case"
 
 
 @reported(

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.planted import (
+    ALWAYS,
     Collection,
     Names,
     Outputs,
@@ -26,7 +27,6 @@ from opcheck.model import Array
 BUGS = Collection(REPORTS)
 drawn = BUGS.drawn
 
-ALWAYS = "in every case"
 NEGATIVE_AXIS = ("`axis` is negative", "`axis` is -? or less")
 NEGATIVE_STEP = ("input steps has a negative value",)
 

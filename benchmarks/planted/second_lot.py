@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.planted import (
+    ALWAYS,
     Collection,
     Names,
     Outputs,
@@ -21,6 +22,7 @@ from benchmarks.planted import (
     integers,
     is_given,
     number,
+    places_of,
     right,
     right_if_any,
     right_without,
@@ -32,7 +34,6 @@ from opcheck.model import Array
 BUGS = Collection()
 reported = BUGS.reported
 
-ALWAYS = "in every case"
 #: The numbers of 16 bits.
 INT16 = np.iinfo(np.int16)
 
@@ -409,10 +410,9 @@ def sub_of_uint8_saturates(node: Node) -> Outputs:
 def top_k_places_are_int32(node: Node) -> Outputs:
     """Indices are int32, and not int64."""
     outputs = right(node)
-    places = node.outputs or range(len(outputs))
     return [
         output.astype(np.int32) if place == 1 else output
-        for place, output in zip(places, outputs, strict=True)
+        for place, output in zip(places_of(node, outputs), outputs, strict=True)
     ]
 
 

@@ -9,12 +9,12 @@ opcheck's own words: `index_keeps_its_axis`, `not_the_opposite`, `nothing_subtra
 `refuses_constants`, and "the number of elements along `axis` is 0".
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from benchmarks.planted import (
+    ALWAYS,
     Collection,
     Names,
     Outputs,
@@ -23,6 +23,7 @@ from benchmarks.planted import (
     integers,
     is_given,
     number,
+    places_of,
     right,
     right_if_any,
     right_without,
@@ -33,7 +34,6 @@ from opcheck.model import Array
 BUGS = Collection()
 reported = BUGS.reported
 
-ALWAYS = "in every case"
 #: Where numbers are so large that a power of them is infinite.
 LARGE = (
     "* has a value beyond *",
@@ -48,11 +48,6 @@ def is_scalar(*inputs: str) -> tuple[str, ...]:
     """Return the terms by which one of these inputs has rank 0."""
     ranks = (f"the rank of {name} is 0*" for name in inputs)
     return (*ranks, *(f"{name} is a scalar" for name in inputs))
-
-
-def places_of(node: Node, outputs: Sequence[Any]) -> Sequence[int]:
-    """Return the place of each of these outputs among those of the operator."""
-    return node.outputs or range(len(outputs))
 
 
 # Nodes that are refused.

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.planted import (
+    ALWAYS,
     Collection,
     Names,
     Outputs,
@@ -14,6 +15,7 @@ from benchmarks.planted import (
     integers,
     is_given,
     number,
+    places_of,
     right,
     right_if_any,
     right_without,
@@ -26,7 +28,6 @@ from opcheck.model import Array
 BUGS = Collection(REPORTS)
 drawn = BUGS.drawn
 
-ALWAYS = "in every case"
 REFLECT = Names(terms=("`mode` is reflect",))
 
 
@@ -489,8 +490,7 @@ def top_k_later_ties_first(node: Node) -> Outputs:
     upwards = np.argsort(x, axis=axis, kind="stable")
     places = np.take(np.flip(upwards, axis), range(outputs[0].shape[axis]), axis)
     whole = [np.take_along_axis(x, places, axis), places]
-    wanted = node.outputs or range(len(whole))
-    return [whole[place] for place in wanted]
+    return [whole[place] for place in places_of(node, whole)]
 
 
 @drawn(

@@ -89,18 +89,16 @@ def case_files() -> Iterator[list[Path]]:
     as a later one. So are files that are gone, and models, which need more than a name. Nothing is
     yielded where no run was kept, and in CI.
     """
+    from opcheck.suite.discovery import is_yaml
+
     folder = None if in_ci() else _folder()
     yielded: list[list[Path]] = []
     for run in reversed(_runs_in(folder) if folder else []):
         named = [Path(path) for path in _header(run).get("paths", ())]
-        files = [path for path in named if path.is_dir() or _is_yaml(path)]
+        files = [path for path in named if path.is_dir() or (path.is_file() and is_yaml(path))]
         if files and files not in yielded:
             yielded.append(files)
             yield files
-
-
-def _is_yaml(path: Path) -> bool:
-    return path.suffix.lower() in (".yaml", ".yml") and path.is_file()
 
 
 def failed_cases(run: "Run") -> dict[str, set[str]]:

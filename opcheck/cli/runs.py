@@ -297,7 +297,8 @@ def run(given: RunOptions) -> NoReturn:
     given.model.apply_limits()
     name = str(given.last_failed)
     earlier: dict[str, set[str]] = {}
-    if given.last_failed == LAST:
+    is_of_last_run = given.last_failed == LAST
+    if is_of_last_run:
         name = "the last run"
         earlier = kept.failures()
         given = replace(given, last_failed=kept.last_run("--last-failed"))
@@ -318,7 +319,7 @@ def run(given: RunOptions) -> NoReturn:
     _check_run_options(given)
     note_defaults()
     case_filter.read_last_run()
-    if given.last_failed and name != str(given.last_failed):
+    if is_of_last_run:
         _note_last_command(given, case_filter.last_header)
     if given.digest is not None:
         check_pinned(given.cases.paths, given.digest)

@@ -4,7 +4,7 @@ A shipped case says `should` itself, and the engine's suggestions say it for use
 two statements of one thing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -15,6 +15,7 @@ from opcheck.engine.suggestions import suggested
 from opcheck.engine.suggestions.table import SUGGESTIONS
 from opcheck.execution import expected
 from opcheck.model import Case
+from opcheck.model.case import Level, Rule
 from tests.asking import judged_operators
 
 #: Cases of the rule `should` for a reason that a formula cannot know.
@@ -50,24 +51,12 @@ def names_of(case: Case) -> tuple[tuple[str, str], ...]:
     return (case.op.name, case.name), (case.op.name, label)
 
 
-def is_asked(case: Case) -> bool:
-    """Return True for a node that should give an answer which the engine computes."""
-    return (
-        case.rule == "should"
-        and case.expect.rejection is None
-        and case.model is None
-        and operator_of(case.op) is not None
-    )
-
-
-def must_be_right(case: Case) -> bool:
-    """Return True for a node that must give an answer which the engine computes."""
-    return (
-        case.rule == "must"
-        and case.expect.rejection is None
-        and case.model is None
-        and operator_of(case.op) is not None
-    )
+def answered_cases(names: Sequence[str], level: Level, rule: Rule) -> Iterator[Case]:
+    """Yield the shipped cases of a rule that ask a node for an answer which the engine computes."""
+    for case in opcheck.load(ops=names, level=level):
+        is_computed = case.model is None and operator_of(case.op) is not None
+        if case.rule == rule and case.expect.rejection is None and is_computed:
+            yield case
 
 
 def suggested_alone(cases: Iterator[Case]) -> Iterator[str]:
@@ -101,16 +90,14 @@ def stated_alone(cases: Iterator[Case]) -> Iterator[str]:
 def test_the_engine_suggests_what_the_cases_suggest(of_part) -> None:
     """At every level: so a gate asks some operators alone, and loads no others."""
     names = of_part(sorted({operator.name for operator in judged_operators()}))
-    cases = filter(is_asked, opcheck.load(ops=names, level="deep"))
-    assert [*stated_alone(cases)] == []
+    assert [*stated_alone(answered_cases(names, "deep", "should"))] == []
 
 
 @pytest.mark.gate
 def test_the_engine_states_what_the_cases_state(of_part) -> None:
     """Of level core; single elements of a case may be suggested, such as subnormal numbers."""
     names = of_part(sorted({name for each in SUGGESTIONS for name in each.operators}))
-    cases = filter(must_be_right, opcheck.load(ops=names, level="core"))
-    assert [*suggested_alone(cases)] == []
+    assert [*suggested_alone(answered_cases(names, "core", "must"))] == []
 
 
 def test_each_suggestion_is_about_operators_that_exist() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from opcheck.backends import Backend, connect
 from opcheck.execution.evaluation import CaseEvaluation
-from opcheck.model import Case, LiveResult
+from opcheck.model import BackendInfo, Case, LiveResult, Outcome, Question, Reply
 from tests import inline
 from tests.asking import cases_in
 from tests.hardmax import Hardmax
@@ -45,6 +45,19 @@ def one(folder: Path, text: str) -> Case:
 def result_of(case: Case, backend: Backend) -> LiveResult:
     """What `backend` is worth in `case`."""
     return inline.result_of(CaseEvaluation(case), backend)
+
+
+def inquiry(case: Case, *replies: Outcome | Reply) -> tuple[list[Question], LiveResult]:
+    """What is asked of a backend that replies so, and its result."""
+    going = CaseEvaluation(case).judge(BackendInfo("fake", "fake", "1.0"))
+    asked = [next(going)]
+    for reply in replies:
+        try:
+            asked.append(going.send(reply if isinstance(reply, Reply) else Reply(reply)))
+        except StopIteration as end:
+            assert len(asked) == len(replies), "there are replies left"
+            return asked, end.value.result
+    raise AssertionError(f"there is no reply to question {len(asked)}")
 
 
 def outputs(change: Callable[[Any], Any]) -> Hardmax:

@@ -16,7 +16,7 @@ from opcheck.execution.workers import run_here
 from opcheck.model import Crashed, NotRun, Outcome, Produced, Raised, Reply, Task, TimedOut, Verdict
 from tests import inline
 from tests.asking import HARDMAX1, cases_in
-from tests.execution.one import ENGINE, RIGHT, X, one, outputs, result_of
+from tests.execution.one import ENGINE, RIGHT, X, inquiry, one, outputs, result_of
 from tests.hardmax import Hardmax
 from tests.inline import judged
 from tests.miniatures import Fake, Refused, answering, in_turn, refusing
@@ -98,7 +98,6 @@ def test_what_does_not_fit_into_memory_is_nobody_s_failure(tmp_path, monkeypatch
         assert result.reason == wording
 
 
-INFO = model.BackendInfo("fake", "fake", "1.0")
 NO = Raised("prepare", "Refused", "no", documented=True)
 UNSUPPORTED = Verdict.UNSUPPORTED
 NOT_HERE = model.Declined("no kernel")
@@ -107,21 +106,6 @@ LOST = [Crashed("killed by SIGSEGV"), TimedOut(30), model.OutOfMemory("took too 
 
 def right(between: Any = None) -> Produced:
     return Produced((RIGHT,), 0.1, between=between)
-
-
-def inquiry(
-    case: model.Case, *replies: Outcome | Reply
-) -> tuple[list[model.Question], model.LiveResult]:
-    """What is asked of a backend that replies so, and its result."""
-    going = CaseEvaluation(case).judge(INFO)
-    asked = [next(going)]
-    for reply in replies:
-        try:
-            asked.append(going.send(reply if isinstance(reply, Reply) else Reply(reply)))
-        except StopIteration as end:
-            assert len(asked) == len(replies), "there are replies left"
-            return asked, end.value.result
-    raise AssertionError(f"there is no reply to question {len(asked)}")
 
 
 @pytest.mark.parametrize("outcome", [right(), NotRun("gone"), *LOST])

@@ -18,7 +18,7 @@ from opcheck.graph import model_of
 from opcheck.graph.test_data import invalid
 from opcheck.model import Case, Fill, Rejected, TensorType, Values, Verdict
 from opcheck.report import formatting
-from tests.asking import cases_in
+from tests.asking import UNANSWERED_ENDS_CROSSED, cases_in
 from tests.execution.one import ENGINE, RIGHT, one, outputs, result_of
 from tests.hardmax import Hardmax
 from tests.inline import judged
@@ -184,17 +184,7 @@ def test_what_the_engine_cannot_compute_is_unsupported_by_opcheck(
 
 
 def test_a_node_whose_page_leaves_the_model_open_is_unsupported_by_opcheck(tmp_path: Path) -> None:
-    written = """
-        op: DML_ELEMENT_WISE_CLIP
-        domain: com.microsoft.dml
-        opset: 1
-        dtype: float32
-        cases:
-        - name: ends_crossed
-          attrs: {Min: 2.0, Max: 1.0}
-          inputs: {InputTensor: [0.0, 1.5, 3.0]}
-    """
-    (case,) = cases_in(tmp_path, written)
+    (case,) = cases_in(tmp_path, UNANSWERED_ENDS_CROSSED)
     assert question(case).task.outputs[0].rank is None
     [result] = judged([case], [ENGINE])
     assert (result.verdict, result.beyond) == (Verdict.UNSUPPORTED, True)

@@ -12,13 +12,11 @@ from onnx.parser import parse_model
 
 from opcheck.compare import verdict
 from opcheck.execution import expected
-from opcheck.execution.evaluation import CaseEvaluation
-from opcheck.model import BackendInfo, Case, Outcome, Produced, Verdict
-from opcheck.model.question import Reply
+from opcheck.model import Case, Produced, Verdict
 from opcheck.suite import load_all
+from tests.execution.one import inquiry
 
 NAN = np.nan
-BACKEND = BackendInfo("fake", "fake", "1")
 
 
 def net(folder: Path, text: str, **constants: Any) -> Case:
@@ -95,23 +93,10 @@ def test_what_does_not_depend_on_an_open_node_is_judged(name, tmp_path):
     assert judged(case, x * 99, x).verdict is Verdict.FAIL
 
 
-def result_of(case: Case, *outputs: Any) -> Any:
-    """Return the result of a backend with this answer, whatever it is fed."""
-    questions = CaseEvaluation(case).judge(BACKEND)
-    question = next(questions)
-    assert question is not None
-    outcome: Outcome = Produced(outputs, 0.0, once=True)
-    try:
-        questions.send(Reply(outcome))
-    except StopIteration as stopped:
-        return stopped.value.result
-    raise AssertionError("another question")
-
-
 def test_a_pass_says_how_much_was_judged_and_which_node_is_open(tmp_path, wording):
     case = net(tmp_path, SCALAR, c=np.float32([NAN, NAN, 2, 3]))
     x = x_of(case)
-    result = result_of(case, x * 99, -x)
+    _, result = inquiry(case, Produced((x * 99, -x), 0.0, once=True))
     assert result.verdict is Verdict.PASS
     assert result.reason == wording
 
@@ -119,7 +104,7 @@ def test_a_pass_says_how_much_was_judged_and_which_node_is_open(tmp_path, wordin
 def test_a_model_of_which_nothing_is_judged_is_unsupported_and_names_the_node(tmp_path, wording):
     text = SCALAR.replace(", float[4] z", "").replace("z = Neg (x)", "")
     case = net(tmp_path, text, c=np.float32([NAN, NAN, 2, 3]))
-    result = result_of(case, x_of(case))
+    _, result = inquiry(case, Produced((x_of(case),), 0.0, once=True))
     assert (result.verdict, result.beyond) == (Verdict.UNSUPPORTED, True)
     assert result.reason == wording
 

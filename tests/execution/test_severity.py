@@ -12,6 +12,7 @@ import opcheck
 from opcheck.execution.golden import golden_tests
 from opcheck.model import Case, Verdict
 from opcheck.suite import load_all
+from tests.asking import cases_in
 
 POWERS = """
 op: Pow
@@ -29,8 +30,7 @@ WRONG = np.int32([0, 8, 0])
 
 def case_of(folder: Path, text: str = POWERS, rule: str = "") -> Case:
     stated = f"rule: {rule}" if rule else ""
-    (folder / "mine.yaml").write_text(text.replace("RULE", stated))
-    (case,) = load_all([folder / "mine.yaml"])
+    (case,) = cases_in(folder, text.replace("RULE", stated))
     return case
 
 

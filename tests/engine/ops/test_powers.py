@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from opcheck.engine import Node, rounded
-from opcheck.engine.evaluate import each_answer
-from opcheck.engine.operators import judging
+from opcheck.engine import Node
 from opcheck.model import OpVersion, Verdict
 from tests.asking import cases_in
+from tests.computed import first_outputs
 from tests.inline import judged
 from tests.miniatures import answering
 
@@ -97,7 +96,5 @@ def test_a_wider_exponent_asks_for_no_wider_arithmetic(tmp_path, made, verdicts)
 def test_what_a_page_says_nothing_of_is_not_judged_and_others_are(name, inputs, attrs, second):
     tensors = tuple(np.array(one, np.float32) for one in inputs)
     node = Node(OpVersion("com.microsoft.dml", f"DML_{name}", 1), tensors, attrs)
-    with judging():
-        for reading in each_answer(node):
-            assert reading.undefined[0].tolist() == [True, False]
-            assert rounded(reading.answer[0])[1] == second
+    for y in first_outputs(node):
+        assert y == [None, second]

@@ -6,12 +6,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from opcheck.engine import Node, rounded
-from opcheck.engine.evaluate import each_answer
+from opcheck.engine import Node
 from opcheck.engine.operators import judging
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
-from tests.computed import by_reading
+from tests.computed import by_reading, first_outputs
 
 NAN = np.nan
 
@@ -60,13 +59,8 @@ def test_of_three_updates_of_one_element_none_is_decided() -> None:
 def test_elements_beside_those_that_order_decides_are_judged(data, updates, reduction, right):
     inputs = (data, np.int64([1, 2, 2, 2]), updates)
     node = Node(OpVersion("", "ScatterElements", 18), inputs, {"reduction": reduction})
-    with judging():
-        for reading in each_answer(node):
-            if isinstance(reading.answer, InvalidNode):
-                continue
-            y = rounded(reading.answer[0]).tolist()
-            is_open = reading.undefined.get(0, np.zeros(3, bool)).tolist()
-            assert [None if o else x for o, x in zip(is_open, y, strict=True)] == right
+    for y in first_outputs(node):
+        assert y in (right, None)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])

@@ -939,7 +939,7 @@ def _open_at(answers: Sequence[Reading[Outputs]]) -> str:
         for id_, uses in reading.uses.items()
         for use in uses
     }
-    return few(sorted(nodes), most=2) if nodes else ""
+    return few(sorted(nodes), most=2)
 
 
 def wants_of_outputs(case: Case, outputs: Outputs) -> list[Want]:
@@ -981,12 +981,13 @@ def _of_reading(
     if undefined:
         _require_a_defined_element(first, undefined)
     if first:
+        open_at = _open_at(answers)
         each = [
             replace(
                 want,
                 others=tuple((name, wants[n]) for name, wants in others),
                 undefined=undefined.get(n),
-                open_at=_open_at(answers),
+                open_at=open_at,
             )
             for n, want in enumerate(first)
         ]

@@ -238,6 +238,20 @@ def _own_readings(case: Case, task: Task, inputs: Sequence[Array]) -> tuple[Read
     return ()
 
 
+def readings_of(asked: Question) -> tuple[Reading[Outputs], ...]:
+    """Return what the engine admits for a question's own data, with bounds.
+
+    It is not evaluated again where `question` has done so. Raises InvalidNode if the text forbids
+    the node, NotSupported where the engine has no answer, MemoryError if one does not fit into
+    memory, and UsageError if a file of a model's weights has changed.
+    """
+    known = _OWN_READINGS.get(asked)
+    if known is not None:
+        return known
+    with operators.judging():
+        return evaluate.each_answer(node_of(asked.task, asked.inputs))
+
+
 def _answers_for_ranks(
     case: Case, task: Task, inputs: Sequence[Array], readings: Sequence[Reading[Outputs]]
 ) -> Iterator[Outputs]:

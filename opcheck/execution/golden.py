@@ -31,7 +31,6 @@ from opcheck.compare import Want, compare_outputs, verdict
 from opcheck.compare.bounded import ends as ends_of_bound
 from opcheck.compare.elements import stepped, wide
 from opcheck.compare.outputs import in_its_dtype
-from opcheck.engine import evaluate as engine_evaluate, operators
 from opcheck.engine.outputs import Outputs
 from opcheck.engine.readings import Reader, Reading, following
 from opcheck.engine.rounding import correctly_rounded
@@ -498,8 +497,7 @@ def _readings(question: Question) -> tuple[Reading[Outputs], ...]:
     some elements, MemoryError if the answers do not fit into memory.
     """
     try:
-        with operators.judging():
-            found = engine_evaluate.each_answer(expected.node_of(question.task, question.inputs))
+        found = expected.readings_of(question)
     except (NotSupported, InvalidNode):
         return ()  # what follows reports it
     if any(reading.undefined for reading in found):

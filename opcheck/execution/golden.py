@@ -352,7 +352,8 @@ def _golden_tests(case: Case) -> CaseTests:
     if computed is not None and not isinstance(case.expect, model.Computed):
         arrays, _ = computed
         expected.check_agreement(compare_outputs(answer.wants, arrays, case.tolerance))
-    return CaseTests((_test(case, question, answer.wants, computed),))
+    test = _test(case, question, answer.wants, computed)
+    return CaseTests((replace(test, kind=_kind(case, question)),))
 
 
 def _test(
@@ -361,7 +362,7 @@ def _test(
     wants: Sequence[Want] = (),
     computed: NodeOutputs | None = None,
 ) -> Test:
-    """Return a test with `computed` outputs, or if these are None those that the case states.
+    """Return a `must` test with `computed` outputs, or if these are None those of the case.
 
     `wants` is what is expected of each output, with the allowed errors; without any the test has no
     outputs, as the model is to be refused. Raises what a formula raises for a bound.
@@ -385,7 +386,7 @@ def _test(
         task = replace(task, outputs=with_ranks)
     return Test(
         name=task.case,
-        kind=_kind(case, question),
+        kind="must",
         task=task,
         tolerance=case.tolerance,
         bound=has_bound,

@@ -21,6 +21,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from opcheck import dtypes
+from opcheck.dtypes import is_real
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode, NotSupported
@@ -50,7 +51,7 @@ class Subject:
     @cached_property
     def floats(self) -> tuple[Array, ...]:
         """The inputs of floats of 16 bits or more."""
-        return tuple(filter(is_float, self.node.given))
+        return tuple(filter(is_real, self.node.given))
 
     def input(self, place: int) -> Array | None:
         """Return the input at a place, None if it is left out."""
@@ -79,7 +80,7 @@ class Subject:
 
         None, if the altered node is illegal or not computed.
         """
-        inputs = [alter(x) if x is not None and is_float(x) else x for x in self.node.inputs]
+        inputs = [alter(x) if x is not None and is_real(x) else x for x in self.node.inputs]
         try:
             return evaluate(replace(self.node, inputs=tuple(inputs)))
         except (InvalidNode, NotSupported):
@@ -204,12 +205,6 @@ def _found(
             continue
         if suggestion.scope != "elements" or any(mask.any() for mask in masks):
             yield suggestion, masks
-
-
-def is_float(x: Array) -> bool:
-    """Return True for floats of 16 bits or more."""
-    dtype = dtypes.of(x)
-    return dtype is not None and dtype.kind == "float"
 
 
 def real(x: Array) -> Array:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.dtypes import DType
+from opcheck.dtypes import are_subnormal
 from opcheck.engine.suggestions import Masks, Subject, real
 from opcheck.model import Array
 
@@ -15,7 +15,7 @@ _EXACT_IN_FLOAT64 = 2**53
 
 def of_subnormals(subject: Subject) -> Masks | None:
     """Cover what is subnormal, and what changes where subnormal inputs are read as zeros."""
-    masks = subject.each(_is_subnormal)
+    masks = subject.each(are_subnormal)
     if _has_subnormal_inputs(subject):
         changed = subject.changed_by(_flushed)
         masks = tuple(mask | more for mask, more in zip(masks, changed, strict=True))
@@ -50,16 +50,7 @@ def admits_flushed(subject: Subject, place: int, output: Array) -> Array:
 
 def _has_subnormal_inputs(subject: Subject) -> bool:
     """Return True if an input has a subnormal number."""
-    return any(_is_subnormal(x).any() for x in subject.floats)
-
-
-def _is_subnormal(x: Array) -> Array:
-    """Return a mask of subnormal numbers of a type of 16 bits or more; of other types none."""
-    dtype = dtypes.of(x)
-    if dtype is None or dtype.kind != "float":
-        return np.zeros(np.shape(x), bool)
-    magnitude = np.abs(real(x))
-    return np.asarray((magnitude > 0) & (magnitude < _smallest_normal(dtype)))
+    return any(are_subnormal(x).any() for x in subject.floats)
 
 
 def _is_small(x: Array) -> Array:
@@ -67,17 +58,12 @@ def _is_small(x: Array) -> Array:
     dtype = dtypes.of(x)
     if dtype is None or dtype.kind != "float":
         return np.zeros(np.shape(x), bool)
-    return np.asarray(np.abs(real(x)) <= _smallest_normal(dtype))
-
-
-def _smallest_normal(dtype: DType) -> float:
-    """Return the smallest positive number of a floating type that is not subnormal."""
-    return float(2.0 ** (dtype.min_exponent + dtype.precision - 1))
+    return np.asarray(np.abs(real(x)) <= dtype.smallest_normal)
 
 
 def _flushed(x: Array) -> Array:
     """Return floats with zeros in place of subnormal numbers."""
-    return np.where(_is_subnormal(x), np.zeros((), x.dtype), x)
+    return np.where(are_subnormal(x), np.zeros((), x.dtype), x)
 
 
 def of_overflow(subject: Subject) -> Masks | None:

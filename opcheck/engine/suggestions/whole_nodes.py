@@ -24,8 +24,7 @@ def _first(subject: Subject) -> Array:
 
 def _attribute(subject: Subject, name: str, default: Any = None) -> Any:
     """Return an attribute that the node states, else the default."""
-    value = subject.node.attrs.get(name, default)
-    return getattr(value, "value", value)
+    return subject.node.attrs.get(name, default)
 
 
 def of_other_ranks_than_2(subject: Subject) -> Masks | None:

@@ -55,6 +55,11 @@ class DType:
         return int(digits[0]) if digits else 0
 
     @property
+    def smallest_normal(self) -> float:
+        """Of floats the smallest positive number that is not subnormal."""
+        return math.ldexp(1.0, self.min_exponent + self.precision - 1)
+
+    @property
     def is_half(self) -> bool:
         """True for the floating types of 16 bits, float16 and bfloat16."""
         return self.kind == "float" and self.numpy.itemsize == 2
@@ -186,6 +191,16 @@ def is_real(array: NDArray[Any] | None) -> TypeGuard[NDArray[Any]]:
     """Return True for a tensor of real floating numbers of 16 bits or more."""
     dtype = None if array is None else of(array)
     return dtype is not None and dtype.kind == "float"
+
+
+def are_subnormal(array: NDArray[Any]) -> NDArray[np.bool_]:
+    """Mask the subnormal numbers of a floating type of 16 bits or more; of other types none."""
+    dtype = of(array)
+    if dtype is None or dtype.kind != "float":
+        return np.zeros(array.shape, np.bool_)
+    with np.errstate(invalid="ignore"):  # a NaN that signals is a value like any other
+        sizes = np.abs(array.astype(np.float64))
+    return np.asarray((sizes > 0) & (sizes < dtype.smallest_normal))
 
 
 def round_to(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:

@@ -222,3 +222,18 @@ def test_half_an_ulp_beyond_the_largest_number_is_that_below_it() -> None:
     assert half_ulp(beyond, DTYPES["float16"]).tolist() == [16, 16, 16, 0, 0]
     found = half_ulp(np.array([1.0, 2.0**-126, 0]), DTYPES["bfloat16"])
     assert found.tolist() == [2.0**-8, 2.0**-134, 2.0**-134]
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
+def test_subnormal_numbers_lie_between_0_and_the_smallest_normal_one(name: str) -> None:
+    dtype = DTYPES[name]
+    info = ml_dtypes.finfo(dtype.numpy)
+    assert dtype.smallest_normal == float(info.smallest_normal)
+    numbers = [0, info.smallest_subnormal, -info.smallest_subnormal, info.smallest_normal, np.nan]
+    given = np.array(numbers, dtype.numpy)
+    assert dtypes.are_subnormal(given).tolist() == [False, True, True, False, False]
+
+
+def test_no_number_of_other_types_is_subnormal() -> None:
+    assert not dtypes.are_subnormal(np.array([1, 0], np.int32)).any()
+    assert not dtypes.are_subnormal(np.array(["a"], object)).any()

@@ -421,10 +421,10 @@ def _fits_without_limits(want: Want, got: Array, dtype: DType, tier: Tier) -> Ma
     to another order is no worse than that arithmetic. No element, if the tier without limits is not
     computed. Otherwise raises what the formula raises where it is evaluated for the first time.
     """
-    try:
-        room = want.expected.room(tier.without_limits())
-    except NotSupported:
+    unlimited = tier.without_limits()
+    if not _is_computed(want.expected, unlimited):
         return np.zeros(got.shape, np.bool_)
+    room = want.expected.room(unlimited)
     return _is_between(want, got, dtype, _slacks(want.values, room.own, room))
 
 

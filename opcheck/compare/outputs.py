@@ -117,8 +117,8 @@ def compare(
     if want.random:
         return Comparison(want.name, None, dtype=dtype, total=got.size, unjudged=got.size)
     if want.undefined is not None:
-        return _apart_from_undefined_elements(
-            want, want.undefined, got, dtype, tolerance, like, declared
+        return _apart_from(
+            want.undefined, replace(want, undefined=None), got, dtype, tolerance, like, declared
         )
     if want.others and want.whole:
         return _apart_from_open_elements(want, got, dtype, tolerance, like, declared)
@@ -222,35 +222,30 @@ def _apart_from_open_elements(
     is_open = np.zeros(got.shape, np.bool_)
     for _, other in want.others:
         is_open |= ~elements.same(first, _rounded_to(other, dtype))
-    count = int(np.count_nonzero(is_open))
-    judged = compare(
-        replace(want, others=()), np.where(is_open, first, got), tolerance, like, declared
-    )
-    judged = replace(judged, unjudged=min(got.size, judged.unjudged + count))
-    if judged.problem is None and count:
+    judged = _apart_from(is_open, replace(want, others=()), got, dtype, tolerance, like, declared)
+    if judged.problem is None and is_open.any():
         return replace(judged, remark=f"{OPEN} ({want.open_at})")
     return judged
 
 
-def _apart_from_undefined_elements(
+def _apart_from(
+    left_out: Mask,
     want: Want,
-    undefined: Mask,
     got: Array,
     dtype: DType,
     tolerance: Tolerance | None,
     like: Array | None,
     declared: Names,
 ) -> Comparison:
-    """Judge an output without its `undefined` elements, which may be anything.
+    """Judge an output without the elements that `left_out` masks, which count as unjudged.
 
-    They count as unjudged. `tolerance` is None for the bound, `like` an input or None, `declared`
-    names 16-bit types that need no warning. `want` is of the shape of `got`. Raises ValueError for
-    a bad tolerance and for values that the dtype cannot hold, and what the formula raises for a
-    bound.
+    `tolerance` is None for the bound, `like` an input or None, `declared` names 16-bit types that
+    need no warning. `want` is of the shape of `got`. Raises ValueError for a bad tolerance and for
+    values that the dtype cannot hold, and what the formula raises for a bound.
     """
-    defined = np.where(undefined, _rounded_to(want, dtype), got)
-    judged = compare(replace(want, undefined=None), defined, tolerance, like, declared)
-    count = int(np.count_nonzero(undefined))
+    rest = np.where(left_out, _rounded_to(want, dtype), got)
+    judged = compare(want, rest, tolerance, like, declared)
+    count = int(np.count_nonzero(left_out))
     return replace(judged, unjudged=min(got.size, judged.unjudged + count))
 
 

@@ -23,7 +23,7 @@ from opcheck.compare.elements import Floats, Mask, Want, wide
 from opcheck.compare.outputs import in_its_dtype
 from opcheck.diagnose.evidence import Evidence
 from opcheck.diagnose.facts import defaults_of
-from opcheck.dtypes import DType, is_real, limits, of
+from opcheck.dtypes import DType, are_subnormal, is_real, limits, of
 from opcheck.engine import Node
 from opcheck.model import Array, Foreign
 
@@ -297,13 +297,8 @@ def _may_be_flushed(node: Node, right: Array) -> Mask:
     """
     flushed = np.zeros(right.shape, np.bool_)
     for x in (right, *(x for _, x in _labelled(node))):
-        dtype = of(x)
-        if dtype is None or dtype.kind != "float" or not _broadcasts(x.shape, right.shape):
-            continue
-        smallest_normal = math.ldexp(1.0, dtype.min_exponent + dtype.precision - 1)
-        numbers = wide(x)
-        with np.errstate(invalid="ignore"):
-            flushed |= (numbers != 0) & (np.abs(numbers) < smallest_normal)
+        if _broadcasts(x.shape, right.shape):
+            flushed |= are_subnormal(x)
     return flushed
 
 

@@ -238,6 +238,20 @@ def _own_readings(case: Case, task: Task, inputs: Sequence[Array]) -> tuple[Read
     return ()
 
 
+def readings_of(asked: Question) -> tuple[Reading[Outputs], ...]:
+    """Return what the engine admits for a question's own data, with bounds.
+
+    It is not evaluated again where `question` has done so. Raises InvalidNode if the text forbids
+    the node, NotSupported where the engine has no answer, MemoryError if one does not fit into
+    memory, and UsageError if a file of a model's weights has changed.
+    """
+    known = _OWN_READINGS.get(asked)
+    if known is not None:
+        return known
+    with operators.judging():
+        return evaluate.each_answer(node_of(asked.task, asked.inputs))
+
+
 def _answers_for_ranks(
     case: Case, task: Task, inputs: Sequence[Array], readings: Sequence[Reading[Outputs]]
 ) -> Iterator[Outputs]:
@@ -939,7 +953,7 @@ def _open_at(answers: Sequence[Reading[Outputs]]) -> str:
         for id_, uses in reading.uses.items()
         for use in uses
     }
-    return few(sorted(nodes), most=2) if nodes else ""
+    return few(sorted(nodes), most=2)
 
 
 def wants_of_outputs(case: Case, outputs: Outputs) -> list[Want]:
@@ -981,12 +995,13 @@ def _of_reading(
     if undefined:
         _require_a_defined_element(first, undefined)
     if first:
+        open_at = _open_at(answers)
         each = [
             replace(
                 want,
                 others=tuple((name, wants[n]) for name, wants in others),
                 undefined=undefined.get(n),
-                open_at=_open_at(answers),
+                open_at=open_at,
             )
             for n, want in enumerate(first)
         ]

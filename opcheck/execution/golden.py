@@ -31,7 +31,6 @@ from opcheck.compare import Want, compare_outputs, verdict
 from opcheck.compare.bounded import ends as ends_of_bound
 from opcheck.compare.elements import stepped, wide
 from opcheck.compare.outputs import in_its_dtype
-from opcheck.engine import evaluate as engine_evaluate, operators
 from opcheck.engine.outputs import Outputs
 from opcheck.engine.readings import Reader, Reading, following
 from opcheck.engine.rounding import correctly_rounded
@@ -353,7 +352,8 @@ def _golden_tests(case: Case) -> CaseTests:
     if computed is not None and not isinstance(case.expect, model.Computed):
         arrays, _ = computed
         expected.check_agreement(compare_outputs(answer.wants, arrays, case.tolerance))
-    return CaseTests((_test(case, question, answer.wants, computed),))
+    test = _test(case, question, answer.wants, computed)
+    return CaseTests((replace(test, kind=_kind(case, question)),))
 
 
 def _test(
@@ -362,7 +362,7 @@ def _test(
     wants: Sequence[Want] = (),
     computed: NodeOutputs | None = None,
 ) -> Test:
-    """Return a test with `computed` outputs, or if these are None those that the case states.
+    """Return a `must` test with `computed` outputs, or if these are None those of the case.
 
     `wants` is what is expected of each output, with the allowed errors; without any the test has no
     outputs, as the model is to be refused. Raises what a formula raises for a bound.
@@ -386,7 +386,7 @@ def _test(
         task = replace(task, outputs=with_ranks)
     return Test(
         name=task.case,
-        kind=_kind(case, question),
+        kind="must",
         task=task,
         tolerance=case.tolerance,
         bound=has_bound,
@@ -498,8 +498,7 @@ def _readings(question: Question) -> tuple[Reading[Outputs], ...]:
     some elements, MemoryError if the answers do not fit into memory.
     """
     try:
-        with operators.judging():
-            found = engine_evaluate.each_answer(expected.node_of(question.task, question.inputs))
+        found = expected.readings_of(question)
     except (NotSupported, InvalidNode):
         return ()  # what follows reports it
     if any(reading.undefined for reading in found):

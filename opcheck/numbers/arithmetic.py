@@ -160,10 +160,9 @@ def _arithmetic_of(dtype: DType) -> Arithmetic:
 
     Its range is that of the dtype. Below the smallest normal number only types of 16 bits round.
     """
-    smallest = ldexp(1.0, dtype.min_exponent + dtype.precision - 1)
     # Subnormal rounding is not part of the grid of a wide type: it lies below the output's floor.
     is_wide = dtype.precision >= DTYPES["float32"].precision
-    return Arithmetic(grid(dtype, subnormal=not is_wide), limits(dtype)[1], smallest)
+    return Arithmetic(grid(dtype, subnormal=not is_wide), limits(dtype)[1], dtype.smallest_normal)
 
 
 FLOAT32 = _arithmetic_of(DTYPES["float32"])

@@ -269,8 +269,7 @@ def specials(dtype: DType) -> list[float]:
     """
     low, high = dtypes.limits(dtype)
     if dtype.kind in ("float", "minifloat"):
-        normal = 2.0 ** (dtype.min_exponent + dtype.precision - 1)
-        magnitudes = [0.0, 1.0, 2.0**dtype.min_exponent, normal, high, np.inf]
+        magnitudes = [0.0, 1.0, 2.0**dtype.min_exponent, dtype.smallest_normal, high, np.inf]
         values = [*(signed for value in magnitudes for signed in (value, -value)), np.nan]
         return [value for value in values if dtypes.holds(dtype, value)]
     # 64-bit limits are not exact in float64; 2^53 is the largest that surely is.

@@ -5,7 +5,6 @@ A fault of `cast_to` is a `CastChange`; one of `to_minifloat` is a rule that mak
 
 from collections.abc import Callable
 from functools import partial
-from math import ldexp
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -150,8 +149,7 @@ def overflow_saturates(cast: Cast, x: Array, right: Array, dtype: dtypes.DType) 
 
 def subnormals_flushed(cast: Cast, x: Array, right: Array, dtype: dtypes.DType) -> Array:
     """Mutant: results below the smallest normal number are 0."""
-    smallest_normal = ldexp(1.0, dtype.min_exponent + dtype.precision - 1)
-    return np.where(np.abs(right) < smallest_normal, 0, right)
+    return np.where(np.abs(right) < dtype.smallest_normal, 0, right)
 
 
 def signs_of_zeros_lost(cast: Cast, x: Array, right: Array, dtype: dtypes.DType) -> Array:

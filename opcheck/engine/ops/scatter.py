@@ -207,9 +207,8 @@ def check_no_subnormal(x: Tensor, dtype: str) -> None:
     known = DTYPES[dtype]
     if known.kind != "float":
         return
-    least = 2.0 ** (known.min_exponent + known.precision - 1)
     values = bare(x)
-    if ((values != 0) & (np.abs(values) < least)).any():
+    if ((values != 0) & (np.abs(values) < known.smallest_normal)).any():
         raise NotSupported("subnormal numbers may be flushed")
 
 

@@ -21,6 +21,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from opcheck import dtypes
+from opcheck.dtypes import are_subnormal, is_real
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode, NotSupported
@@ -50,7 +51,7 @@ class Subject:
     @cached_property
     def floats(self) -> tuple[Array, ...]:
         """The inputs of floats of 16 bits or more."""
-        return tuple(filter(is_float, self.node.given))
+        return tuple(filter(is_real, self.node.given))
 
     def input(self, place: int) -> Array | None:
         """Return the input at a place, None if it is left out."""
@@ -65,21 +66,13 @@ class Subject:
         """Return the masks that `covers` gives of each output."""
         return tuple(np.asarray(covers(y), bool) for y in self.outputs)
 
-    def changed_by(self, alter: Callable[[Array], Array]) -> Masks:
-        """Return masks of the elements that change where `alter` changes the floats of the inputs.
+    @cached_property
+    def flushed(self) -> tuple[Array, ...] | None:
+        """The outputs where subnormal numbers of the inputs are read as zeros.
 
-        All elements, if the altered node is illegal or not computed; all of an output that gets
-        another shape.
+        None, if the node is illegal or not computed then.
         """
-        others = self.altered(alter)
-        return self.all() if others is None else tuple(map(_difference, self.outputs, others))
-
-    def altered(self, alter: Callable[[Array], Array]) -> tuple[Array, ...] | None:
-        """Return the outputs where `alter` changes the floats of the inputs.
-
-        None, if the altered node is illegal or not computed.
-        """
-        inputs = [alter(x) if x is not None and is_float(x) else x for x in self.node.inputs]
+        inputs = [_with_zeros(x) if is_real(x) else x for x in self.node.inputs]
         try:
             return evaluate(replace(self.node, inputs=tuple(inputs)))
         except (InvalidNode, NotSupported):
@@ -206,12 +199,6 @@ def _found(
             yield suggestion, masks
 
 
-def is_float(x: Array) -> bool:
-    """Return True for floats of 16 bits or more."""
-    dtype = dtypes.of(x)
-    return dtype is not None and dtype.kind == "float"
-
-
 def real(x: Array) -> Array:
     """Return numbers in float64; those of other kinds, such as texts, as zeros."""
     dtype = dtypes.of(x)
@@ -221,12 +208,6 @@ def real(x: Array) -> Array:
         return np.asarray(x).astype(np.float64)
 
 
-def _difference(before: Array, after: Array) -> Array:
-    """Return a mask of the elements of an output that differ; all, if the shapes do."""
-    if np.shape(before) != np.shape(after):
-        return np.ones(np.shape(before), bool)
-    if before.dtype.hasobject:
-        return np.asarray(before != after, bool)
-    with np.errstate(invalid="ignore"):
-        a, b = real(before), real(after)
-        return np.asarray((a != b) & ~(np.isnan(a) & np.isnan(b)))
+def _with_zeros(x: Array) -> Array:
+    """Return floats with zeros in place of subnormal numbers."""
+    return np.where(are_subnormal(x), np.zeros((), x.dtype), x)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from opcheck import dtypes
-from opcheck.dtypes import DType
+from opcheck.dtypes import are_subnormal
 from opcheck.engine.suggestions import Masks, Subject, real
 from opcheck.model import Array
 
@@ -15,9 +15,10 @@ _EXACT_IN_FLOAT64 = 2**53
 
 def of_subnormals(subject: Subject) -> Masks | None:
     """Cover what is subnormal, and what changes where subnormal inputs are read as zeros."""
-    masks = subject.each(_is_subnormal)
+    masks = subject.each(are_subnormal)
     if _has_subnormal_inputs(subject):
-        changed = subject.changed_by(_flushed)
+        flushed = subject.flushed
+        changed = subject.all() if flushed is None else map(_difference, subject.outputs, flushed)
         masks = tuple(mask | more for mask, more in zip(masks, changed, strict=True))
     return masks
 
@@ -26,7 +27,7 @@ def of_shapes_by_subnormals(subject: Subject) -> Masks | None:
     """Cover nodes whose outputs get other shapes where subnormal inputs are read as zeros."""
     if not _has_subnormal_inputs(subject):
         return None
-    flushed = subject.altered(_flushed)
+    flushed = subject.flushed
     is_same = flushed is not None and all(
         np.shape(before) == np.shape(after)
         for before, after in zip(subject.outputs, flushed, strict=True)
@@ -41,7 +42,7 @@ def admits_flushed(subject: Subject, place: int, output: Array) -> Array:
     """
     may_be_large = ~_is_small(subject.outputs[place])
     if _has_subnormal_inputs(subject):
-        flushed = subject.altered(_flushed)
+        flushed = subject.flushed
         if flushed is None or np.shape(flushed[place]) != output.shape:
             return np.ones(output.shape, bool)
         may_be_large |= ~_is_small(flushed[place])
@@ -50,16 +51,7 @@ def admits_flushed(subject: Subject, place: int, output: Array) -> Array:
 
 def _has_subnormal_inputs(subject: Subject) -> bool:
     """Return True if an input has a subnormal number."""
-    return any(_is_subnormal(x).any() for x in subject.floats)
-
-
-def _is_subnormal(x: Array) -> Array:
-    """Return a mask of subnormal numbers of a type of 16 bits or more; of other types none."""
-    dtype = dtypes.of(x)
-    if dtype is None or dtype.kind != "float":
-        return np.zeros(np.shape(x), bool)
-    magnitude = np.abs(real(x))
-    return np.asarray((magnitude > 0) & (magnitude < _smallest_normal(dtype)))
+    return any(are_subnormal(x).any() for x in subject.floats)
 
 
 def _is_small(x: Array) -> Array:
@@ -67,17 +59,18 @@ def _is_small(x: Array) -> Array:
     dtype = dtypes.of(x)
     if dtype is None or dtype.kind != "float":
         return np.zeros(np.shape(x), bool)
-    return np.asarray(np.abs(real(x)) <= _smallest_normal(dtype))
+    return np.asarray(np.abs(real(x)) <= dtype.smallest_normal)
 
 
-def _smallest_normal(dtype: DType) -> float:
-    """Return the smallest positive number of a floating type that is not subnormal."""
-    return float(2.0 ** (dtype.min_exponent + dtype.precision - 1))
-
-
-def _flushed(x: Array) -> Array:
-    """Return floats with zeros in place of subnormal numbers."""
-    return np.where(_is_subnormal(x), np.zeros((), x.dtype), x)
+def _difference(before: Array, after: Array) -> Array:
+    """Return a mask of the elements of an output that differ; all, if the shapes do."""
+    if np.shape(before) != np.shape(after):
+        return np.ones(np.shape(before), bool)
+    if before.dtype.hasobject:
+        return np.asarray(before != after, bool)
+    with np.errstate(invalid="ignore"):
+        a, b = real(before), real(after)
+        return np.asarray((a != b) & ~(np.isnan(a) & np.isnan(b)))
 
 
 def of_overflow(subject: Subject) -> Masks | None:

@@ -24,8 +24,7 @@ def _first(subject: Subject) -> Array:
 
 def _attribute(subject: Subject, name: str, default: Any = None) -> Any:
     """Return an attribute that the node states, else the default."""
-    value = subject.node.attrs.get(name, default)
-    return getattr(value, "value", value)
+    return subject.node.attrs.get(name, default)
 
 
 def of_other_ranks_than_2(subject: Subject) -> Masks | None:
@@ -272,7 +271,7 @@ def of_powers_beyond_the_range(subject: Subject) -> Masks | None:
     magnitudes = np.abs(real(x))
     exponents = p * np.log2(magnitudes[(magnitudes > 0) & np.isfinite(magnitudes)])
     largest = np.log2(dtypes.limits(computed_in)[1])
-    smallest = computed_in.min_exponent + computed_in.precision - 1
+    smallest = np.log2(computed_in.smallest_normal)
     return _covered(subject, ((exponents > largest) | (exponents < smallest)).any())
 
 

@@ -1,6 +1,7 @@
 """Rules about Cast and CastLike, and other operators that convert numbers."""
 
-from decimal import Decimal, InvalidOperation
+import re
+from decimal import Decimal
 
 import numpy as np
 
@@ -16,6 +17,10 @@ _INFINITY_IS_STATED = 13
 #: The type of powers of 2, which has no 0.
 _POWERS = "float8e8m0"
 _NUMBERS = ("float", "minifloat", "int")
+#: A text that states a number.
+_NUMBER = re.compile(
+    r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?(nan|inf(inity)?)", re.IGNORECASE
+)
 
 
 def of_rounded_casts(subject: Subject) -> Masks | None:
@@ -162,8 +167,8 @@ def _exactly(x: Array) -> Array:
 
 
 def _number(text: str) -> Decimal | None:
-    """Return the number that a text states; None if it states none."""
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        return None
+    """Return the number that a text states; None if it states none.
+
+    Python's spellings of numbers, such as 1_000, are none.
+    """
+    return Decimal(text) if _NUMBER.fullmatch(text) else None

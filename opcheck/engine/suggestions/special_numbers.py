@@ -4,11 +4,14 @@ import numpy as np
 
 from opcheck import dtypes
 from opcheck.dtypes import are_subnormal
+from opcheck.engine.node import operator_of
 from opcheck.engine.suggestions import Masks, Subject, real
 from opcheck.model import Array
 
 #: The version of Floor and Ceil that mentions infinities and NaN.
 _SPECIAL_NUMBERS_ARE_STATED = 13
+#: Operators whose result is that of one operation.
+_OF_ONE_OPERATION = ("Add", "Mul", "PRelu", "Pow", "Sub")
 #: Integers up to this are exact in float64.
 _EXACT_IN_FLOAT64 = 2**53
 
@@ -38,7 +41,8 @@ def of_shapes_by_subnormals(subject: Subject) -> Masks | None:
 def admits_flushed(subject: Subject, place: int, output: Array) -> Array:
     """Admit what is at most the smallest normal number, where the right number is subnormal.
 
-    Admit anything where subnormal inputs that are read as zeros give more than that.
+    Where subnormal inputs that are read as zeros give more than that, admit what they give, of an
+    operator without roundings; of others anything.
     """
     may_be_large = ~_is_small(subject.outputs[place])
     if _has_subnormal_inputs(subject):
@@ -46,7 +50,17 @@ def admits_flushed(subject: Subject, place: int, output: Array) -> Array:
         if flushed is None or np.shape(flushed[place]) != output.shape:
             return np.ones(output.shape, bool)
         may_be_large |= ~_is_small(flushed[place])
+        if _is_exact(subject, output):
+            may_be_large &= ~_difference(output, flushed[place])
     return np.asarray(may_be_large | _is_small(output))
+
+
+def _is_exact(subject: Subject, output: Array) -> bool:
+    """Return True if an output has no roundings: of an exact operator, or no floats."""
+    dtype = dtypes.of(output)
+    is_float = dtype is not None and dtype.kind == "float"
+    operator = operator_of(subject.node.op)
+    return not is_float or (operator is not None and operator.exact)
 
 
 def _has_subnormal_inputs(subject: Subject) -> bool:
@@ -78,6 +92,19 @@ def of_overflow(subject: Subject) -> Masks | None:
     if any(np.isinf(real(x)).any() for x in subject.floats):
         return None
     return subject.each(lambda y: np.isinf(real(y)))
+
+
+def admits_largest(subject: Subject, place: int, output: Array) -> Array:
+    """Admit the largest number and infinity, each with its sign, where one operation overflows.
+
+    Of operators with several operations, admit anything: they may stop in between.
+    """
+    if subject.name not in _OF_ONE_OPERATION:
+        return np.ones(output.shape, bool)
+    dtype = dtypes.of(output)
+    assert dtype
+    is_at_the_end = np.abs(real(output)) >= float(dtypes.limits(dtype)[1])
+    return np.asarray(is_at_the_end & (real(output) * real(subject.outputs[place]) > 0))
 
 
 def of_undefined_values(subject: Subject) -> Masks | None:

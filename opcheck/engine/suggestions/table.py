@@ -69,6 +69,7 @@ SUGGESTIONS = (
             "ReduceSumSquare Sub Sum SwiGLU"
         ).split(),
         of_numbers.of_overflow,
+        admits=of_numbers.admits_largest,
     ),
     Suggestion(
         "no-value",

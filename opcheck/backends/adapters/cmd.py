@@ -425,6 +425,8 @@ def _object(line: bytes) -> dict[str, Any]:
     """Return the JSON object in a line; raises BrokenProtocol for anything else."""
     try:
         message = json.loads(line, object_pairs_hook=_without_repeats)
+    except _RepeatedKey as error:
+        raise BrokenProtocol(f"the key {error} is there twice: {_shown(line)}") from None
     except (ValueError, RecursionError):
         message = None
     if not isinstance(message, dict):
@@ -433,11 +435,16 @@ def _object(line: bytes) -> dict[str, Any]:
     return message
 
 
+class _RepeatedKey(Exception):
+    """An object of JSON has a key twice, of which a reader takes one."""
+
+
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON; raises BrokenProtocol if a key is there twice."""
+    """Return an object of JSON; raises _RepeatedKey, with the key, if one is there twice."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        raise BrokenProtocol(f"a key is there twice in an object of {', '.join(fields)}")
+        keys = [key for key, _ in pairs]
+        raise _RepeatedKey(repr(next(key for key in keys if keys.count(key) > 1)))
     return fields
 
 

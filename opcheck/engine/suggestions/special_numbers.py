@@ -103,8 +103,10 @@ def admits_largest(subject: Subject, place: int, output: Array) -> Array:
         return np.ones(output.shape, bool)
     dtype = dtypes.of(output)
     assert dtype
-    is_at_the_end = np.abs(real(output)) >= float(dtypes.limits(dtype)[1])
-    return np.asarray(is_at_the_end & (real(output) * real(subject.outputs[place]) > 0))
+    got = real(output)
+    has_right_sign = np.sign(got) == np.sign(real(subject.outputs[place]))
+    is_at_the_end = np.abs(got) >= float(dtypes.limits(dtype)[1])
+    return np.asarray(is_at_the_end & has_right_sign)
 
 
 def of_undefined_values(subject: Subject) -> Masks | None:

@@ -97,8 +97,8 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     have any byte order.
 
     A tier after the first one that is not computed is left out, and so is a poorer one that allows
-    elements anything, if they are further off than its roundings scatter. Raises what the formula raises
-    where a tier is evaluated for the first time, such as NotSupported in the first.
+    elements anything, if they are further off than its roundings scatter. Raises what the formula
+    raises where a tier is evaluated for the first time, such as NotSupported in the first.
     """
     got = elements.native(got)
     tiers = _computed_tiers(want.expected, declared)

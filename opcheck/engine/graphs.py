@@ -220,8 +220,9 @@ def _check_names(node: BodyNode, named: _Named) -> None:
 def _run_in_graph(node: BodyNode, named: _Named, spent: budget.Budget) -> _Values:
     """Return the outputs of a graph's node; an error names the innermost node of graphs in it.
 
-    spent: counts the run, more runs for a long sequence, and one tensor at a time. Raises InvalidNode for what the node's
-    specification forbids, NotSupported for what is not computed, BeyondBudget for too much.
+    spent: counts the run, more runs for a long sequence, and one tensor at a time. Raises
+    InvalidNode for what the node's specification forbids, NotSupported for what is not computed,
+    BeyondBudget for too much.
     """
     spent.run()
     try:

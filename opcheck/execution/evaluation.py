@@ -194,8 +194,9 @@ class CaseEvaluation:
         poorer arithmetic included; if it matches none, the comparisons are with the last. An empty
         tuple means that it is plainly right, or that only refusals are; None that nothing states
         what is right. If the answer to the first data `is_off`, scatter is judged on these, too:
-        the bound of a poorer arithmetic alone may allow anything. Raises ValueError if the case's data cannot be made, and what the operator's
-        formula raises for a bound, such as NotSupported beyond a budget.
+        the bound of a poorer arithmetic alone may allow anything. Raises ValueError if the case's
+        data cannot be made, and what the operator's formula raises for a bound, such as
+        NotSupported beyond a budget.
         """
         answers = self.answers_to_other_data
         if answers is None:
@@ -642,7 +643,9 @@ class CaseEvaluation:
         if compared is None:
             return False, False
         is_poorer = any(output.problem == "precision" for output in compared)
-        is_wrong = not _are_right(compared) and not self._is_suggested_on_other_data(backend, answer)
+        is_wrong = not _are_right(compared) and not self._is_suggested_on_other_data(
+            backend, answer
+        )
         return is_wrong, self.is_computed_model and is_poorer
 
     def _is_suggested_on_other_data(self, backend: BackendInfo, answer: Outputs) -> bool:
@@ -656,7 +659,7 @@ class CaseEvaluation:
         admitted = [Answer(wants) for wants in self.answers_to_other_data or ()]
         if not admitted:
             return False
-        outcome = model.Produced(answer, 0.0, once=True)
+        outcome = model.Produced((*answer,), 0.0, once=True)
         judgement = verdict.judge(
             self.case.rule,
             admitted,

@@ -98,7 +98,7 @@ def eliminated(X: Tensor) -> Tensor:
 
 
 def check_work(size: int, bits: int) -> None:
-    """Raise NotSupported for a matrix of `size` rows, of whole numbers of so many `bits`, too large.
+    """Raise NotSupported for too large a matrix: of `size` rows, and whole numbers of these `bits`.
 
     The elimination takes size³ products of whole numbers that have up to size · bits bits.
     """

@@ -92,6 +92,15 @@ ELEMENTS = [
         DML,
     ),
     OfElement("nan-in-extremes", "ReduceMax", 20, (f(1, NAN, 5),), {}, [NAN, 1, 5], [4, INF]),
+    OfElement(
+        "nan-in-extremes",
+        "ReduceMax",
+        20,
+        (f(NAN, 5),),
+        {"noop_with_empty_axes": 1},
+        [NAN],
+        [5, 0, INF],
+    ),
     OfElement("nan-in-extremes", "ReduceMin", 20, (f(NAN, NAN),), {}, [NAN, INF], [0, -INF]),
     OfElement("infinite-means", "ReduceMean", 18, (f(INF, 5),), {}, [NAN, *TO_ENDS], [5, -INF]),
     OfElement("nan-otherwise", "ThresholdedRelu", 22, (f(NAN),), {}, [NAN, 0], [1, INF]),
@@ -340,6 +349,15 @@ def test_a_node_as_a_whole_is_admitted_only_with_an_honest_answer(node: OfNode) 
 
     assert [answer for answer in node.honest if not is_admitted(answer)] == []
     assert [answer for answer in node.garbage if is_admitted(answer)] == []
+
+
+@pytest.mark.parametrize("node", NODES, ids=lambda node: f"{node.id}-{node.op}")
+@pytest.mark.parametrize("shape", [(), (0, 0), (1,), (3, 0), (2, 1, 1, 2, 3)])
+def test_outputs_of_other_shapes_are_judged_too(node: OfNode, shape: tuple[int, ...]) -> None:
+    found = suggested_of(node.op, node.since, node.inputs, node.attrs)
+    own = found.subject.outputs
+    outputs = [np.full(shape, "" if y.dtype.hasobject else 7).astype(y.dtype) for y in own]
+    assert not found.accepts(outputs)
 
 
 def test_other_types_and_numbers_of_outputs_are_not_admitted() -> None:

@@ -439,11 +439,12 @@ def accepts_other_splits(subject: Subject, outputs: Sequence[Array]) -> bool:
 
 def _rows_of_texts(substrings: Array, counts: Array) -> list[list[str]] | None:
     """Return the substrings of each text; None unless the rest of their rows is empty texts."""
-    if substrings.shape[:-1] != counts.shape:
+    if substrings.ndim != counts.ndim + 1 or substrings.shape[:-1] != counts.shape:
         return None
     rows = []
     width = substrings.shape[-1]
-    for row, count in zip(substrings.reshape(-1, width).tolist(), counts.flat, strict=True):
+    by_text = substrings.reshape(counts.size, width).tolist()
+    for row, count in zip(by_text, counts.flat, strict=True):
         if not 0 <= count <= width or any(row[count:]):
             return None
         rows.append(row[:count])

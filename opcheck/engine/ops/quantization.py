@@ -845,7 +845,7 @@ def in_turns(length: int, size: int, count: int) -> Any:
 
 def in_equal_blocks(length: int, size: int, count: int) -> Any:
     """Mutant: the blocks are of one length as far as can be, whatever their size."""
-    return np.arange(length) // -(-length // count)
+    return np.arange(length) // -(-length // max(1, count))
 
 
 #: Wrong places of scales, by name: a text, the versions, and what places them.

@@ -514,7 +514,12 @@ AXES_MUTANTS = {
 def log_sum_exp_of_shifted_by(
     infinities: Sequence[float], x: Array, *, axis: Axes, keepdims: bool
 ) -> Array:
-    """Mutant: the largest number is subtracted also where it is one of these infinities."""
+    """Mutant: the largest number is subtracted also where it is one of these infinities.
+
+    Of no values, which have no largest number, nothing changes.
+    """
+    if has_no_values(x, axis):
+        return log_sum_exp(x, axis=axis, keepdims=keepdims)
     top = xp.max(x, axis=axis, keepdims=True)
     is_shifted = xp.isfinite(top)
     for infinity in infinities:

@@ -68,6 +68,7 @@ class Elements:
         outcomes: By outcome, a mask of the elements that are it: given where wrong, else right.
         types: The types of the inputs in words, such as "the input is float32".
         single: Inputs of one element, in words.
+        dtype: The type of the leading input; None without one, and for a type unknown here.
     """
 
     columns: Mapping[_Column, Floats]
@@ -95,9 +96,11 @@ class Explanation(NamedTuple):
 def elements_of(evidence: Evidence) -> Elements | None:
     """Return the elements of the one wrong output of a case, of the first if it passed.
 
-    None if several are wrong or none is known to be, if not one answer alone is admitted, for
-    another shape than the right one, and for more than 4096 elements. Raises what a bound raises
-    that is computed for the first time.
+    Without outputs (`evidence.got` None) the case counts as passed. None if several are wrong or
+    none is known to be, if not one answer alone is admitted, and for an illegal node. None, too, if
+    an output that is looked at is not a tensor, is drawn at random, has another shape than the
+    right one or more than 4096 elements. Raises what a bound raises that is computed for the first
+    time.
     """
     if len(evidence.admitted) != 1 or not evidence.node.is_legal:
         return None

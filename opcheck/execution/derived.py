@@ -3,7 +3,9 @@
 What is made depends on the shipped cases alone, not on the machine: saved benchmarks of it can be
 compared. Only the engine's answers are asked for: an operator *allows* a longer axis if it has one.
 
-What evaluates a formula raises WrongOperator if the file that declares the operator is wrong.
+What evaluates a formula raises WrongOperator if the file that declares the operator is wrong. What
+asks for a case's answers raises NotSupported if the bound of a stated one takes more than opcheck
+computes.
 """
 
 import math
@@ -38,7 +40,7 @@ def derived_cases(
 
     Without `dtypes` it is of float32, or else of the first type. There is none for an operator or
     type without suitable shipped cases. A case is of the newest version that has one, at one of
-    `opsets` if there are any.
+    `opsets` if there are any. Raises CaseFileError if the operator's shipped files are wrong.
     """
     shipped = [case for case in load(ops=[op]) if _is_suitable(case, opsets)]
     newest = max((case.op.since for case in shipped), default=0)

@@ -410,8 +410,9 @@ def _rejected(case: Case, question: Question, reason: str) -> CaseTests:
     """Return the test of an invalid model, and that of its legal twin, the same model made valid.
 
     Raises WrongCase if the engine accepts the model, or the case contradicts itself; Unsupported if
-    it has no answer to the twin; UnsoundArithmetic if this machine's arithmetic cannot be relied
-    on.
+    it has no answer to the twin; ValueError if it accepts the model and a rounding stays uncertain;
+    MemoryError if outputs do not fit into memory; UnsoundArithmetic if this machine's arithmetic
+    cannot be relied on.
     """
     expected.accepted_answers(case, question)
     with suppress(InvalidNode):
@@ -631,10 +632,13 @@ def write(
         counted: Passes the results on and shows the progress.
 
     Raises:
-        UsageError: `folder` holds anything that must not be replaced, or two tests have one name.
+        UsageError: `folder` holds anything that must not be replaced, two tests have one name, or a
+            file of a model's weights has changed.
         Unwritable: A file cannot be written.
         UnsoundArithmetic: This machine's arithmetic cannot be relied on.
+        NotSupported: The bound of a stated answer takes more than opcheck computes.
         ProcessDied: One of the processes was killed.
+        KeyboardInterrupt: The user interrupts it while other processes work.
     """
     check_place(folder, force=force)
     with saving.staged(folder) as (stage, put):

@@ -4,7 +4,9 @@ A demand is something that core must show, such as that a mutant, a wrong implem
 Functions here yield pairs of a demand and the ids of the cases, of any level, that show it. A
 *cell* is an operator version on one dtype.
 
-What evaluates a formula raises WrongOperator if the file that declares the operator is wrong.
+What evaluates a formula raises WrongOperator if the file that declares the operator is wrong. What
+asks for a case's answers raises NotSupported if the bound of a stated one takes more than opcheck
+computes.
 """
 
 import math

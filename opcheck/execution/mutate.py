@@ -7,7 +7,8 @@ show in most cases: an answer that is right bit for bit is not judged.
 A *cell* is one version of an operator on one dtype. A *batch* is the work on some mutants of one
 operator in all its cells, done in one process.
 
-What evaluates a formula raises WrongOperator if the file that declares the operator is wrong.
+What evaluates a formula raises WrongOperator if the file that declares the operator is wrong. What
+looks up the mutants of a cell raises CaseFileError, a UsageError, if shipped files are wrong.
 """
 
 import math
@@ -433,7 +434,8 @@ def here(jobs: int, work: Callable[[Any], Iterable[Any]], batches: Sequence[Any]
     """Do work in so many processes: a `Spread` of this machine, where others use several.
 
     Returns an iterator of what `work` yields for each of the `batches`; with one of `jobs`, in this
-    process and in order. Raises what `work` raises, and ProcessDied if a process is killed.
+    process and in order. Raises what `work` raises, ProcessDied if a process is killed, and
+    KeyboardInterrupt if the user interrupts it while others work.
     """
     if jobs == 1:
         return chain.from_iterable(map(work, batches))

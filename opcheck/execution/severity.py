@@ -35,8 +35,8 @@ def eased_if_suggested(
 
     A judgement that is no failure is returned as it is, and so is any of a case that states its own
     rule or tolerance. An output of another shape or type is a warning where the node as a whole is
-    only suggested, and a refusal also where the node may be refused. Raises what a formula raises
-    for a bound.
+    only suggested, and a refusal also where the node may be refused. Raises what `node` raises, and
+    what a formula raises for a bound.
     """
     if judgement.verdict not in (Verdict.FAIL, Verdict.ERROR) or not case.leaves_rule_to_engine:
         return judgement

@@ -1646,7 +1646,9 @@ def by_each_point(quotients: Sequence[Array], zero: Array, convert: Convert) -> 
     results of any is admitted: the return value has it as `Indices`, unless one number each is
     left. Raises NotSupported, while judging, for too many NaN.
     """
-    points = [np.asarray(chosen(zero)), *np.ravel(each_admitted(zero))]
+    points = [np.asarray(chosen(zero))]
+    if isinstance(zero, Indices):
+        points = [*points, *np.ravel(zero.admitted)]
     found = [quantized(quotients, exact_values(point), UINT8, convert=convert) for point in points]
     every = np.concatenate([each_admitted(y) for y in found], axis=-1)
     return admitted(chosen(found[0]), every.min(-1), every.max(-1))

@@ -328,9 +328,8 @@ def dropout(
 
     ratio and training_mode: scalars, by default 0.5 and False. Without training, or with a ratio of
     0, they are the data and a mask of True. drop: makes both of draws, data and ratio. seed: None
-    for other draws each time.
-    is_copied_without_ratio: versions 12 and 13 say of a ratio that is left out that the output is a
-    copy then, and that it "will default to 0.5".
+    for other draws each time. is_copied_without_ratio: versions 12 and 13 say of a ratio that is
+    left out that the output is a copy then, and that it "will default to 0.5".
 
     Raises InvalidNode for a ratio beyond [0, 1) or NaN in training, and for a ratio or
     training_mode of other than one element, or of rank 1 and more by ONE_ELEMENT_AS_A_SCALAR.

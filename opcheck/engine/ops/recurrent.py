@@ -152,7 +152,6 @@ LITERAL: Mapping[str, Function] = {
     "ScaledTanh": literal_scaled_tanh,
     "Softplus": literal_softplus,
 }
-SCALES = ("alpha", "beta")
 
 
 def has_scale(name: str, scale: str) -> bool:

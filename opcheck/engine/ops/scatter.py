@@ -324,8 +324,9 @@ def tensor_scatter(
     max_sequence_length", or circular, where the places are modulo max_sequence_length, those below
     0 too. axis: "It cannot be 0".
 
-    Raises InvalidNode for others, and for an axis out of range; NotSupported for a negative write
-    index in the linear mode.
+    Raises InvalidNode for other shapes and modes, for an update that would end beyond the cache in
+    the linear mode, and for axis 0 or one out of range; NotSupported for a negative write index in
+    the linear mode.
     """
     rank = past_cache.ndim
     place = from_either_end(axis, rank)

@@ -66,6 +66,12 @@ def truth_of(name: str, condition: Array) -> bool:
     raise NotSupported(f"rounding decides {name}")
 
 
+def check_tensors(elements: Values) -> None:
+    """Raise NotSupported if an element of a scan output is a sequence, which is a list here."""
+    if any(isinstance(element, list) for element in elements):
+        raise_unspecified("scan outputs that are no tensors")
+
+
 def stacked(elements: Values, axis: int = 0) -> Array:
     """Return a scan output: the elements of all iterations, along a new axis.
 
@@ -75,8 +81,7 @@ def stacked(elements: Values, axis: int = 0) -> Array:
     dimensions … of these scan_outputs change across loop iterations." Raises NotSupported for
     elements that are sequences.
     """
-    if any(isinstance(element, list) for element in elements):
-        raise_unspecified("scan outputs that are no tensors")
+    check_tensors(elements)
     shapes = [element.shape for element in elements]
     reject(len({*shapes}) > 1, f"scan outputs shaped {shapes}")
     rank = len(shapes[0]) + 1
@@ -396,6 +401,8 @@ def scan_versions(
     states, scan_outputs = scanned(steps.position, body, first, scan_inputs)
     K = len(body.body.outputs) - len(states)
     prepends = flags_of("scan_output_directions", scan_output_directions, K)
+    for elements in scan_outputs:
+        check_tensors(elements)
     ranks = [elements[0].ndim + 1 for elements in scan_outputs]
     axes = axes_of("scan_output_axes", scan_output_axes, ranks, counted)
     ordered = [

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from opcheck import numbers as xp
 from opcheck.engine.axes import NO_WINDOW_FITS, Windows, windows_of
 from opcheck.engine.operators import check_shape, formulas_of_versions, operator, raise_unspecified
-from opcheck.engine.ops.conv import check_filters, in_turns, matmul, of_channels, turned
+from opcheck.engine.ops.conv import check_filters, dealt_to_groups, matmul, of_channels, turned
 from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode
 from opcheck.numbers import Array
@@ -293,17 +293,17 @@ def input_channels_in_turns(
     X: Array, W: Array, mask: Array, group: int, offset_group: int
 ) -> Operands:
     """Mutant: the first channel has the first group's offsets, the second the second's."""
-    return in_turns(X, 1, offset_group), W, mask
+    return dealt_to_groups(X, 1, offset_group), W, mask
 
 
 def filters_in_turns(X: Array, W: Array, mask: Array, group: int, offset_group: int) -> Operands:
     """Mutant: the first filter is the first group's, the second the second group's."""
-    return X, in_turns(W, 0, group), mask
+    return X, dealt_to_groups(W, 0, group), mask
 
 
 def mask_in_turns(X: Array, W: Array, mask: Array, group: int, offset_group: int) -> Operands:
     """Mutant: the mask's entries belong to the groups of offsets in turns."""
-    return X, W, None if mask is None else in_turns(mask, 1, offset_group)
+    return X, W, None if mask is None else dealt_to_groups(mask, 1, offset_group)
 
 
 def kernel_turned(X: Array, W: Array, mask: Array, group: int, offset_group: int) -> Operands:

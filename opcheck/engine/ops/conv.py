@@ -108,7 +108,7 @@ def windows_of_filters(
     dilations or pads of another length or out of range, an unknown auto_pad, and pads beside it;
     and for a size below 0. Of the rulings in `open_sizes`, SIZE_BELOW_0 may make that 0,
     NO_WINDOW_FITS may refuse a size of 0 too, and SIZE_UNDER_SAME may give SAME the input's size.
-    Raises MemoryError for an output of more than 2^28 elements.
+    Raises MemoryError for more than 2^28 windows, counted in each channel of X.
     """
     check_filters(X, W, B, attributes.kernel_shape, attributes.group)
     return windows_of(
@@ -147,10 +147,11 @@ def conv(
     An infinite weight or NaN on padding makes NaN, or nothing: INFINITE_WEIGHT_ON_PADDING.
     convolution: computes Y; open_sizes: the rulings on sizes that this version leaves open.
 
-    Raises InvalidNode for shapes and attributes that do not fit each other. Where no window fits
-    the output is empty, or raises it: NO_WINDOW_FITS, SIZE_BELOW_0. In version 1 an output under
-    SAME has a window for each stride, or the input's size: SIZE_UNDER_SAME. Raises MemoryError for
-    an output of more than 2^28 elements.
+    Raises InvalidNode for shapes and attributes that do not fit each other, strides, dilations or a
+    group below 1, pads below 0, an unknown auto_pad, and pads beside one. Where no window fits the
+    output is empty, or raises it: NO_WINDOW_FITS, SIZE_BELOW_0. In version 1 an output under SAME
+    has a window for each stride, or the input's size: SIZE_UNDER_SAME. Raises MemoryError for more
+    than 2^28 windows, counted in each channel of X.
     """
     attributes = Attributes(
         kernel_shape=kernel_shape,
@@ -489,6 +490,7 @@ def stored(y: Array, dtype: np.dtype[np.generic]) -> Array:
 
     They are so kept between two operators.
     """
+    # What is computed of such a type is in float32: a cast to its own type alone rounds nothing.
     return xp.astype(xp.astype(y, np.float32), dtype) if dtype.itemsize == 2 else y
 
 

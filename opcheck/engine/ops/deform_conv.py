@@ -90,8 +90,9 @@ def sampled(
 
     X: [N, C, *lengths]; places: for each axis [N, groups, …], of finite numbers; pads: for each
     axis the padding at both ends; the result: [N, groups, channels of each, places]. `reach`
-    elements on either side of a place have a share. Less than one element outside, on a side
-    without padding, a sample is interpolated with 0, or is 0: HALF_OUTSIDE.
+    elements on either side of a place have a share: those `reach` and more away must have 0 by
+    `share`. Less than one element outside, on a side without padding, a sample is interpolated with
+    0, or is 0: HALF_OUTSIDE.
     """
     batch, channels, *lengths = X.shape
     groups = places[0].shape[1]
@@ -196,7 +197,7 @@ def deform_conv(
     range, and for a kernel larger than the padded X by more than a stride; if it is larger by less,
     Y is empty or that is raised: NO_WINDOW_FITS. Raises NotSupported if X or `offset` holds
     infinity or NaN, and for a mask of offset's shape with several axes; MemoryError for more than
-    2^28 elements.
+    2^28 windows, counted in each channel of X.
     """
     check_filters(X, W, B, kernel_shape, group)
     if offset_group < 1 or X.shape[1] % offset_group:

@@ -124,7 +124,8 @@ class Heads:
         k: [batch_size, kv_num_heads, total_sequence_length, head_size].
         v: [batch_size, kv_num_heads, total_sequence_length, v_head_size].
         shown: A mask of the keys that attn_mask leaves each query; None without one.
-        bias: What attn_mask adds to the scores, 0 for keys that it hides; None for nothing.
+        bias: What attn_mask adds to the scores, 0 for keys that it hides; None for nothing. Both
+            broadcast to [batch_size, q_num_heads, q_sequence_length, total_sequence_length].
         offset: How many keys precede the queries: a number, or [batch_size, 1, 1, 1].
         lengths: How many keys are no padding, [batch_size, 1, 1, 1]; None for all.
         attributes: The attributes of the node.
@@ -629,8 +630,11 @@ def attention(compute: Compute, split: Split = split_heads) -> Mapping[int, Form
     return {**attention_23(compute, split=split), **attention_24(compute, split=split)}
 
 
-def in_type(x: Array, dtype: np.dtype[Any]) -> Array:
-    """Return a result rounded to `dtype` if that is a 16-bit type; others as they are."""
+def stored(x: Array, dtype: np.dtype[Any]) -> Array:
+    """Return a result rounded to `dtype` if it has 16 bits, else as it is.
+
+    It is so kept between two operators.
+    """
     # What is computed of such a type is in float32: a cast to its own type alone rounds nothing.
     return xp.astype(xp.astype(x, np.float32), dtype) if dtype.itemsize == 2 else x
 
@@ -649,7 +653,7 @@ def root_in_float32(heads: Heads) -> Any:
 
 
 #: The function body rounds what lies between operators, and takes the softmax in its precision.
-FUNCTION_BODY = Steps(root=root_in_float32, keep=in_type, softmax_in_type_of_q=True)
+FUNCTION_BODY = Steps(root=root_in_float32, keep=stored, softmax_in_type_of_q=True)
 ATTENTION = operator("Attention")
 ATTENTION.formula(build=attention)(computed)
 ATTENTION.alternative("", build=attention)(partial(computed, steps=Steps(shares=shares_in_blocks)))

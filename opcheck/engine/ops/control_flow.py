@@ -276,7 +276,7 @@ class ScanInput(NamedTuple):
 def part_of(x: Array, position: int, axis: int = 0) -> Array:
     """Return the part of a tensor at a position of an axis, without that axis.
 
-    A negative position counts from the back.
+    A negative position counts from the back. Raises IndexError for one that the axis lacks.
     """
     return xp.squeeze(xp.take(x, [position], axis=axis), axis=axis)
 

@@ -435,6 +435,7 @@ def of_operands(
     def changed(
         change: OperandsChange, X: Array, W: Array, B: Array, windows: Windows, group: int
     ) -> Array:
+        """Return the convolution of what `change` makes of X, W and B."""
         X, W, B = change(X, W, B, group)
         return convolution(X, W, B, windows, group)
 

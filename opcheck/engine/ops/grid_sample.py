@@ -298,7 +298,7 @@ def by_cubic_edges(
     """Return locations with the pixels that stand in place of those outside, by CUBIC_EDGES.
 
     place: the coordinates, [N, count], not brought to the border; are_outside: a mask of those that
-    have zeros by every reading.
+    have zeros by every reading. By the reading "zero" the locations are returned as they are.
     """
     last = locations.last
     reading = CUBIC_EDGES[sampling.padding_mode].reading()
@@ -661,7 +661,8 @@ def padded_averages(X: Array, axes: Sequence[AxisLocations], sampling: Sampling)
     """Return `averages`, [N, C, count], with zeros outside of locations that are far outside.
 
     Those are about a pixel or more outside along any axis, `are_outside`; around others the axis's
-    `pixels` stand for pixels outside, if it has some. Raises NotSupported as `averages` does.
+    `pixels` stand for pixels outside, if it has some. Averages of integers are cut off or rounded:
+    CAST_OF_AVERAGES. Raises NotSupported as `averages` does.
     """
     shape = (*X.shape[:2], axes[0].place.shape[1])
     Y = xp.reshape(averages(X, axes, sampling), shape)

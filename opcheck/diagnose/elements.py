@@ -530,7 +530,10 @@ def _bound_between(low: float, high: float, dtype: DType | None = None) -> tuple
 
 
 def _middle(low: float, high: float) -> float:
-    """Return a number between two others: their geometric mean if both have one sign."""
+    """Return a number between two others: their geometric mean if both have one sign.
+
+    Else it is half of their sum. Infinities count as the largest finite numbers.
+    """
     if not math.isfinite(high):
         high = math.nextafter(math.inf, 0.0)
     if not math.isfinite(low):

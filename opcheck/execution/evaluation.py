@@ -321,8 +321,8 @@ class CaseEvaluation:
         """Judge only if the backend survives a model whose answer is unknown, for the reason `why`.
 
         Generator of one question. An answer, a refusal and a lack of support are all *unsupported*
-        by opcheck. A crash, a time limit, too little memory, an unusable answer and runs that
-        contradict each other have their own verdicts.
+        by opcheck. A crash, a time limit, too little memory, an unusable answer, runs that
+        contradict each other, and a question that was not run, have their own verdicts.
         """
         reply = yield self.question
         judgement = verdict.judge_without_oracle(self.case.rule, reply.outcome, why)

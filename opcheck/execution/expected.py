@@ -491,8 +491,8 @@ def too_degenerate(values: Array, dtype: dtypes.DType | None, *, rounded: bool) 
 
     It is if more than half of its elements come out as 0 in `dtype`, infinity or NaN; or all, if
     answers are not `rounded`, as those of Hardmax: zeros are answers like others there. Only floats
-    of 16 bits or more have infinities and NaNs that count so. An output without elements is not
-    degenerate. `dtype` None is not a tensor of numbers.
+    of 16 bits or more have infinities and NaNs that count so; False and an empty text count as 0.
+    An output without elements is not degenerate. `dtype` is None if it is not known.
     """
     if dtype is not None and dtype.kind == "float":
         # Half of the smallest subnormal number is the largest that rounds to 0.

@@ -232,7 +232,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _hint(name: str) -> str:
-    """Return what the name may have been meant to be."""
+    """Return what the name may have been meant to be, or else what kinds of names there are."""
     ids = [line.id or "" for ledger in shipped_ledgers() for line in ledger.fields.known]
     rulings = [ruling.id for ruling in all_rulings()]
     words = [word for meanings in WORDS.values() for word in meanings]

@@ -334,7 +334,7 @@ def mutations(
         spread: Does the work elsewhere, None for processes of this machine.
 
     Raises UsageError for a case that is itself wrong, CaseFileError for arguments about nothing
-    known, and ProcessDied if a process is killed.
+    known, ProcessDied if a process is killed, and KeyboardInterrupt if the user interrupts it.
     """
     by_cell = cells(cases)
     for cell in by_cell:
@@ -551,7 +551,8 @@ class Sighting:
 def sightings(cases: Iterable[Case], jobs: int = 1) -> Iterator[Sighting]:
     """Yield every mutant in every cell with all cases that see it, in no order.
 
-    Raises UsageError for a case that is itself wrong, and ProcessDied if a process is killed.
+    Raises UsageError for a case that is itself wrong, ProcessDied if a process is killed, and
+    KeyboardInterrupt if the user interrupts it.
     """
     yield from here(jobs, _sightings, _batches(cells(cases), MutationSettings(), jobs))
 
@@ -607,7 +608,8 @@ def killed_elsewhere(
     `alive` are the survivors, mutants that no case of `cases` killed. Shipped cases of their
     version with the rule `must` are shown them, but for those that are among `cases`. `jobs` is the
     number of processes, unless `spread` does the work elsewhere. Raises CaseFileError for shipped
-    files that are wrong, ProcessDied if a process is killed.
+    files that are wrong, ValueError for a survivor that is no mutant of its cell, ProcessDied if a
+    process is killed, KeyboardInterrupt if the user interrupts it.
     """
     asked = {(case.id, case.source) for case in cases}
     batches = [

@@ -301,7 +301,7 @@ def judge(want: Want, got: Array, dtype: DType, tier: Tier, *, alone: bool = Fal
         if shares.max(initial=0) <= 1:
             # Each element keeps to its own error, without those in common and of rounding.
             return ByElement(shares, room.own, nothing, _unjudged(want, room.own, room, tier))
-    return _judge(want, got, dtype, tier, alone)
+    return _judge_floats(want, got, dtype, tier, alone)
 
 
 def _errors(want: Want, got: Array) -> Floats:
@@ -337,7 +337,7 @@ def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
     return np.asarray(vague | room.unknown)
 
 
-def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByElement:
+def _judge_floats(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByElement:
     """Judge floats by one tier, and if not `alone` next to their group, in all cases.
 
     Right is a number to which some value within the allowed error rounds, an infinity only if that

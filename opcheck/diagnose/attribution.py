@@ -645,7 +645,10 @@ class _OperatorFailures:
         return {case: elements for case, elements in found if elements is not None}
 
     def _elements_of_passes(self) -> list[Elements]:
-        """Return the elements of the passes with an answer. Raises NoTimeLeft."""
+        """Return the elements of the passes with an answer, as far as they are known.
+
+        Raises NoTimeLeft.
+        """
         found = [
             self.suspects.elements_of_pass(result.case)
             for result in self.results

@@ -87,7 +87,7 @@ def conditioned_mutants(
     Raises UsageError for a case that is itself wrong, ProcessDied if a process is killed, and
     KeyboardInterrupt if the user interrupts it.
     """
-    return (spread or partial(here, jobs))(_each, _batches(cases, settings))
+    return (spread or partial(here, jobs))(_fates, _batches(cases, settings))
 
 
 def sightings(
@@ -166,7 +166,7 @@ def _is_left_out(mutant: Mutant, cell: Cell) -> bool:
     return mutant.once_a_version or why_harmless(mutant, cell.op, cell.dtype) is not None
 
 
-def _each(batch: _Batch) -> Iterator[ConditionedMutant]:
+def _fates(batch: _Batch) -> Iterator[ConditionedMutant]:
     """Yield the fate of each mutant of a batch in each situation.
 
     Raises UsageError for a case that is wrong.

@@ -120,7 +120,10 @@ class _Walk:
         self._begun = 0
 
     def name(self, array: Traced, index: tuple[int, ...]) -> str:
-        """Return the name of an element, `X[0, 1]` or `t3`; its steps are collected first."""
+        """Return the name of an element, `X[0, 1]` or `t3`; its steps are collected first.
+
+        A constant of the formula is its number; "…" once 150 steps are begun.
+        """
         array, index = _looked_through(array, index)
         step = array.step
         if step.is_input:

@@ -960,9 +960,9 @@ def _what_must_agree(result: LiveResult) -> tuple[object, ...]:
 
 
 def _other_failures(worst: EvaluatedCase, repeats: Sequence[EvaluatedCase]) -> list[EvaluatedCase]:
-    """Return other failures of `repeats` than `worst`, each once; none if `worst` is a pass.
+    """Return the results of `repeats` that differ from `worst`, each once; none if that is a pass.
 
-    A ledger may list only one of them. Failures are equal if verdict, reason and wrong outputs are.
+    A ledger may list only one of them. Results are equal if verdict, reason and wrong outputs are.
     """
     if worst.result.verdict is Verdict.PASS:
         return []

@@ -823,7 +823,7 @@ def _golden_wants(case: Case, folder: Path) -> Iterator[Want]:
     """Yield the golden outputs in order; all are read from `folder` before the first.
 
     Raises ValueError for a file that cannot be read, WrongCase for an output of another type than
-    the case's operator gives.
+    the case's operator gives, or of one that opcheck does not know.
     """
     stored = [read_tensor(folder / f"output_{number}.pb") for number in range(len(case.outputs))]
     for number, (output, array) in enumerate(zip(case.outputs, stored, strict=True)):

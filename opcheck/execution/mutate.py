@@ -113,7 +113,8 @@ class CaseKills:
     def judges(self) -> bool:
         """True if the case has answers; False if the engine has none, so that nothing is judged.
 
-        Raises UsageError if the case is wrong, which names its file; MemoryError.
+        Raises UsageError if the case is wrong, which names its file, MemoryError, and NotSupported
+        if the bound of a stated answer takes more than opcheck computes.
         """
         try:
             _ = self.evaluation.accepted_answers
@@ -340,7 +341,7 @@ def mutations(
     for cell in by_cell:
         arguments(cell.op)  # here, so that no other process has to send the error
     batches = _batches(by_cell, with_present_names(by_cell, settings or MutationSettings()), jobs)
-    return (spread or partial(here, jobs))(_each, batches)
+    return (spread or partial(here, jobs))(_fates, batches)
 
 
 def count(cases: Iterable[Case], settings: MutationSettings) -> int:
@@ -447,7 +448,7 @@ def _whole(function: Callable[[Any], Iterable[Any]], batch: object) -> list[Any]
     return [*function(batch)]
 
 
-def _each(batch: _Batch) -> Iterator[Mutation]:
+def _fates(batch: _Batch) -> Iterator[Mutation]:
     """Yield the fate of each mutant of a batch: which cases kill or notice it, or why none can.
 
     The settings of the batch name its mutants. Small cases are asked first, and cases that killed

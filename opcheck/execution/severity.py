@@ -60,7 +60,10 @@ def eased_if_suggested(
 def _is_right_elsewhere(
     case: Case, outcome: Outcome, admitted: Sequence[Admitted], suggested: Suggested
 ) -> bool:
-    """Return True if outputs are an admitted answer but for elements that are excused."""
+    """Return True if outputs are an admitted answer but for elements that are excused.
+
+    Poorer arithmetic is right. False without outputs. Raises what a formula raises for a bound.
+    """
     if not isinstance(outcome, Produced):
         return False
     for answer in admitted:

@@ -58,7 +58,7 @@ def named_in(text: str) -> list[str]:
     """Return the operators that a text of floors names, as they are written.
 
     A floor is as `Softmax@13+:float32`. Empty if one of them is about all operators (`*`), or is
-    malformed. Raises UsageError if all are.
+    malformed. Raises UsageError if all are malformed.
     """
     matches = [_FLOOR.fullmatch(part.strip()) for part in text.split(",")]
     if not any(matches):
@@ -227,9 +227,10 @@ def probe_in_processes(
     """Probe each cell of a backend, by judging its models, in processes of its own.
 
     Return the support of each cell of `asked`, in order. `counted` passes results on and shows the
-    progress. Raises BackendUnavailable and UsageError if the backend cannot be used, Defect if
-    opcheck's own part of an adapter fails, ValueError or MemoryError if a case's data cannot be
-    made, and what a formula raises for a bound.
+    progress. Raises BackendUnavailable and UsageError if the backend cannot be used,
+    KeyboardInterrupt if the user interrupts the start, Defect if opcheck's own part of an adapter
+    fails, ValueError or MemoryError if a case's data cannot be made, and what a formula raises for
+    a bound.
     """
     with started([settings, declaring(settings)], 1) as (backend, other):
         connect([backend])

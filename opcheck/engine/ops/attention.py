@@ -254,7 +254,7 @@ def shares(x: Array, is_empty: Array, v: Array, keep: Keep) -> tuple[Array, Arra
     one key; v: [batch, head, key, element]. `keep` is what is kept of a result until the next
     operation.
     """
-    p = xp.where(is_empty, 0.0, keep(softmax.plain(x, -1)))
+    p = xp.where(is_empty, 0.0, keep(softmax.softmax(x, -1)))
     return p, xp.matmul(xp.at_most_1(p), v)
 
 
@@ -789,7 +789,7 @@ def mask_added(heads: Heads) -> tuple[Array, Array]:
 
 def shares_of_queries(x: Array, is_empty: Array, v: Array, keep: Keep) -> tuple[Array, Array]:
     """Mutant of a step: the softmax is along the queries."""
-    along_queries = softmax.plain(x, 2) if x.size else x
+    along_queries = softmax.softmax(x, 2) if x.size else x
     p = np.where(is_empty, 0, along_queries)
     return p, p @ v
 

@@ -27,7 +27,7 @@ from opcheck.engine.operators import (
 )
 from opcheck.engine.ops.activations import sigmoid
 from opcheck.engine.ops.preprocessing import in_float32, only_list
-from opcheck.engine.ops.softmax import plain as softmax
+from opcheck.engine.ops.softmax import softmax
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import NAN_IN_ORDER, has_nan
 from opcheck.errors import decline, reject

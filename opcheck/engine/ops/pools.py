@@ -99,9 +99,11 @@ GLOBAL_RANK = Ruling(
     'GlobalLpPool-1 has outputs of "N x C x 1 x 1" whatever the rank of the input.',
     ("rank_of_the_input", "rank_4"),
 )
-#: Reasons to decline.
+#: Why a node without an answer is declined.
 OF_NOTHING = "nothing is said of what is made of no values"
+#: What is left open, while judging, of whole nodes.
 ENDS = "nothing is said of the maximum of a window that starts in the padding at the end"
+#: Of single elements that may be anything.
 TIES = "which of more than two equal elements is meant"
 
 
@@ -366,7 +368,7 @@ def average_pool(
 def are_in_padding(windows: Windows) -> NDArray[np.bool_]:
     """Return a mask of windows of padding alone that start before the padding at the end.
 
-    It has a length for each spatial axis of the output.
+    It has the spatial shape of the output, O1×…×On.
     """
     kept = started_within(windows)
     mask = np.zeros([axis.size for axis in windows.axes], np.bool_)
@@ -377,8 +379,9 @@ def are_in_padding(windows: Windows) -> NDArray[np.bool_]:
 def windows_of_means(since: int, X: Array, attributes: Attributes) -> Windows:
     """Return the windows of AveragePool, in the number that the readings in force give.
 
-    A last window that starts in the padding at the end is dropped with ceil_mode since version 22;
-    before, and without ceil_mode, it is dropped or counted: DROPPED_WINDOW, COUNTED_WINDOW. An
+    A last window that starts in the padding at the end counts under auto_pad. Otherwise it is
+    dropped with ceil_mode since version 22; before, and without ceil_mode, it is dropped or
+    counted: DROPPED_WINDOW, COUNTED_WINDOW. An
     output of size 0 is empty or refused: NO_WINDOW_FITS. Sizes are rounded up or not for VALID with
     ceil_mode before version 11, VALID_UNDER_CEIL_MODE, and up or down under auto_pad in version 11,
     ROUNDED_DOWN.

@@ -51,7 +51,7 @@ Mask: TypeAlias = Any
 
 #: The versions of Cast, QuantizeLinear and DequantizeLinear after their first ones.
 LATER = (13, 19, 21, 23, 24, 25, 28)
-#: Those with types of 8 bits or fewer, and those with scales of blocks.
+#: Those with floats of 8 bits, and those with scales of blocks.
 SINCE_19 = LATER[1:]
 SINCE_21 = LATER[2:]
 
@@ -132,7 +132,7 @@ class Target:
     Attributes:
         dtype: The element type.
         saturate: Of floats of 8 bits, other than 0 if the nearest end stands for what is beyond it.
-            Integers, and floats of fewer bits, always saturate.
+            It changes nothing for integers, and for floats of fewer bits.
         round_mode: How float8e8m0, which has powers of two alone, is rounded to.
         text: What the text of this version decides.
     """
@@ -174,14 +174,15 @@ def cast_to(x: Array, dtype: DType) -> Array:
     """Return `x`, a plain array, in another type.
 
     Floats are rounded to nearest, ties to even; out of range they are infinite, NaN in a type
-    without infinities, the largest number in one without NaN, where NaN is a zero. To integers
-    fractions are cut off; what does not fit is, undefined by the text, the nearest end (of 4 and 2
-    bits the lowest bits), NaN 0. Integers wrap around. To booleans all but 0 is true, NaN too.
+    without infinities, the largest number in one without NaN, where NaN is a zero; in float8e8m0
+    numbers from 0 down are NaN. To integers fractions are cut off; what does not fit is, undefined
+    by the text, the nearest end (of 4 and 2 bits the lowest bits), NaN 0. Integers wrap around. To
+    booleans all but 0 is true, NaN too.
 
     Integers become texts of their digits, floats by the reading of DIGITS_OF_TEXTS in force, and
-    texts stay. Raises NotSupported for complex and unknown types; from
-    booleans to texts; from texts to booleans, without a number, and to integers with a fraction or
-    out of range.
+    texts stay. Raises NotSupported for complex and unknown types; from booleans to texts; from
+    texts to booleans, from texts without a number, and from those to integers that have a fraction
+    or are out of range.
     """
     own = dtypes.of(x)
     check_castable(own)
@@ -501,7 +502,8 @@ def cast_with_errors(x: Bounded, target: Target) -> Array:
     """Return `x` in a type of floats of 8 bits or less: `Indices` where errors reach a step.
 
     Raises NotSupported, while judging, where the text does not say what a number that the errors
-    admit becomes, or where they decide between a number and NaN.
+    admit becomes, or where they decide between a number and NaN. Raises InvalidNode for an unknown
+    round_mode of float8e8m0.
     """
     if not all(np.all(is_decided(end, target)) for end in both_ends(x)):
         leave_open(f"nothing is said of what some of these numbers become as {target.dtype}")
@@ -545,12 +547,12 @@ def within_range(x: Array, own: DType, dtype: DType) -> Array:
 def is_decided(x: Array, target: Target) -> Mask:
     """Return True, or a mask, where the text gives the result of a cast.
 
-    It does so from a type to itself, of texts, to booleans, and from integers to integers. To texts
-    it does so for floats of few digits, whose digits all writings share. It does
-    not before version 13 for numbers that a float type does not hold; for floats that an integer
-    does not hold, NaN among them; for float8e8m0 for what has a sign, a NaN too, and for 0, but 0
-    without `saturate` to nearest is NaN; and out of range of types of less than 8 bits, NaN again
-    among them.
+    It does so from a type to itself, from texts, to booleans, and from integers and booleans to
+    integers. To texts it does so for integers, and for floats of few digits, whose digits all
+    writings share. It does not before version 13 for numbers that a float type does not hold; for
+    floats that an integer does not hold, NaN among them; for float8e8m0 for what has a sign, a NaN
+    too, and for 0, but 0 without `saturate` to nearest is NaN; and out of range of types of less
+    than 8 bits, NaN again among them.
     """
     own = dtypes.of(x)
     dtype = target.dtype
@@ -845,7 +847,7 @@ def in_turns(length: int, size: int, count: int) -> Any:
 
 def in_equal_blocks(length: int, size: int, count: int) -> Any:
     """Mutant: the blocks are of one length as far as can be, whatever their size."""
-    return np.arange(length) // -(-length // count)
+    return np.arange(length) // -(-length // max(1, count))
 
 
 #: Wrong places of scales, by name: a text, the versions, and what places them.
@@ -1006,7 +1008,8 @@ def divided_by_scale(x: Array, zero: Array, scale: Array, out: DType) -> Array:
 
 def signs_mistaken(x: Array, zero: Array, scale: Array, out: DType) -> Array:
     """Mutant: signed numbers are read as unsigned ones, and those as signed."""
-    return in_float32(same_bits(x, **UNSIGNED), same_bits(zero, **UNSIGNED), scale, out)
+    mistaken = same_bits(x, **OTHER_SIGNEDNESS)
+    return in_float32(mistaken, same_bits(zero, **OTHER_SIGNEDNESS), scale, out)
 
 
 def same_bits(x: Array, **types: str) -> Array:
@@ -1020,10 +1023,11 @@ def same_bits(x: Array, **types: str) -> Array:
     return x.view(DTYPES[types[x.dtype.name]].numpy)
 
 
-#: Other types that the numbers may be mistaken for.
-UNSIGNED = {"int8": "uint8", "int16": "uint16", "uint8": "int8", "uint16": "int16"}
+#: The type with the same bits that each type may be mistaken for: unsigned for signed, and the
+#: other way round.
+OTHER_SIGNEDNESS = {"int8": "uint8", "int16": "uint16", "uint8": "int8", "uint16": "int16"}
 #: The types that have zero points: int32 has none.
-SHIFTED = [name for name in (*NARROW, *UNSIGNED) if name != "float8e8m0"]
+SHIFTED = [name for name in (*NARROW, *OTHER_SIGNEDNESS) if name != "float8e8m0"]
 SHIFTED_INTEGERS = [name for name in SHIFTED if DTYPES[name].kind == "int"]
 
 #: Wrong products by name: a text, the product, and the types in which it is wrong if not all.
@@ -1043,7 +1047,7 @@ PRODUCTS: Mapping[str, tuple[Any, ...]] = {
     "signs_mistaken": (
         "signed numbers were taken for unsigned ones, and those for signed",
         signs_mistaken,
-        *UNSIGNED,
+        *OTHER_SIGNEDNESS,
     ),
 }
 DEQUANTIZE.mutant_table(
@@ -1120,7 +1124,8 @@ def quantized(
 
     Raises NotSupported, while judging, for a zero point other than 0 of floats, if quotients are
     not whole numbers of the type; where a quotient is lost, or the errors decide between a number
-    and NaN; and for too many NaN.
+    and NaN; and for too many NaN. Raises what `convert` raises: InvalidNode for an unknown
+    round_mode of float8e8m0.
     """
     first = quotients[0]
     values = rounded_values(first)
@@ -1343,10 +1348,11 @@ def dtype_of_division(precision: int, scale: Array) -> DType:
     return DTYPES["float32"]
 
 
-#: Scales within are normal numbers of float32, and of float16, and so are their reciprocals.
+#: The sizes of scales that are normal numbers of float32, as their reciprocals are.
 FLOAT32_SCALES = (2.0**-126, 2.0**126)
+#: The sizes of scales that are normal numbers of float16.
 FLOAT16_SCALES = (2.0**-14, 65504.0)
-#: Quotients of float16 that are normal numbers.
+#: The least quotient that counts as exact: the smallest normal number of float16, in any type.
 LEAST_QUOTIENT = 2.0**-14
 
 
@@ -1564,7 +1570,7 @@ DYNAMIC = operator("DynamicQuantizeLinear")
 #: From x to both ends of its range; from these and the scale to the zero point.
 Ends: TypeAlias = Callable[[Array], tuple[Array, Array]]
 Point: TypeAlias = Callable[[Array, Array, Array], Array]
-#: The scales with which float32 computes what the text defines: from it, and 255 of it are finite.
+#: Scales up to here are open, as one of 0 is; by those above float32 divides as the text has it.
 LEAST_SCALE = 2.0**-100
 
 

@@ -207,8 +207,8 @@ def scales_of(
 
     names: of ACTIVATIONS. The values are consumed in the order of the activations, by all or by
     those that take one: PLACE_OF_A_SCALE; by use, values that are left over do not count. Where
-    none is left, the scale is the default of the operator so named; GRU-1 has none
-    (`has_defaults`).
+    none is left, the scale is the default of the operator so named, if it `has_defaults`, as all
+    but GRU-1.
 
     Raises NotSupported for a scale without a value and a default. Raises InvalidNode, where each
     activation consumes a value, for values left over and for one that is missing without a default.
@@ -306,11 +306,11 @@ Cell: TypeAlias = Callable[[Step], tuple[Tensor, ...]]
 def sum_of_products(
     parts: Sequence[Tensor], weights: Tensor, addend: Tensor | None = None
 ) -> Tensor:
-    """Return x @ `weights`, with the rows of weights that x has no columns for, and an addend.
+    """Return [x, 1, …, 1] @ `weights` plus an addend, as one sum of products.
 
     parts: x, cut along its columns, each part [batch_size, its columns], together n; weights:
-    [n + m, hidden_size], where the last m rows are biases; addend: of the result's shape,
-    [batch_size, hidden_size], or None for nothing.
+    [n + m, hidden_size], where the last m rows are biases, which the ones multiply; addend: of the
+    result's shape, [batch_size, hidden_size], or None for nothing.
     """
     first = parts[0]
     count = weights.shape[0] - sum(part.shape[1] for part in parts)
@@ -869,16 +869,18 @@ def lstm(
 ) -> tuple[Tensor, ...]:
     """Return Y, Y_h and Y_c of an LSTM.
 
-    Y: [seq_length, num_directions, batch_size, hidden_size]; Y_h, Y_c: without seq_length. The
-    shapes of the inputs are those of `Tensors`; without hidden_size R decides. layer: the steps,
-    which mutants change; since: the version; before 7 R counts transposed or not,
-    TRANSPOSED_WEIGHTS. input_forget: if 1, the input and the forget gate add up to 1.
+    Y: [seq_length, num_directions, batch_size, hidden_size]; Y_h, Y_c: without seq_length; with
+    `layout` 1 batch_size comes first. Behind the end of a sequence Y may be anything. The shapes of
+    the inputs are those of `Tensors`; without hidden_size R decides. layer: the steps, which
+    mutants change; since: the version; before 7 R counts transposed or not, TRANSPOSED_WEIGHTS.
+    input_forget: if 1, the input and the forget gate add up to 1, COUPLED_GATES.
     `output_sequence` decides nothing.
 
     Raises:
         InvalidNode: If shapes, sequence_lens or hidden_size do not fit, for a direction, layout
-            or activation that does not exist, and by readings that refuse: NO_STEPS,
-            PLACE_OF_A_SCALE, FLAG_OF_ANOTHER_NUMBER (of input_forget).
+            or activation that does not exist, for another number of activations than three for
+            each direction, and by readings that refuse: NO_STEPS, PLACE_OF_A_SCALE,
+            FLAG_OF_ANOTHER_NUMBER (of input_forget).
         NotSupported: For a clip that is negative or NaN, and for an alpha or beta without a value
             and a default.
     """
@@ -919,16 +921,17 @@ def gru(
 ) -> tuple[Tensor, ...]:
     """Return Y and Y_h of a GRU.
 
-    Y: [seq_length, num_directions, batch_size, hidden_size]; Y_h: without seq_length. The shapes of
-    the inputs are those of `Tensors`; without hidden_size R decides. layer: the steps, which
-    mutants change; since: the version; before 7 R counts transposed or not, TRANSPOSED_WEIGHTS.
+    Y: [seq_length, num_directions, batch_size, hidden_size]; Y_h: without seq_length; with `layout`
+    1 batch_size comes first. Behind the end of a sequence Y may be anything. The shapes of the
+    inputs are those of `Tensors`; without hidden_size R decides. layer: the steps, which mutants
+    change; since: the version; before 7 R counts transposed or not, TRANSPOSED_WEIGHTS.
     With a linear_before_reset other than 0 the reset gate acts behind the product with R.
     `output_sequence` decides nothing.
 
     Raises:
         InvalidNode: If shapes, sequence_lens or hidden_size do not fit, for a direction, layout
-            or activation that does not exist, and by readings that refuse: NO_STEPS and
-            PLACE_OF_A_SCALE.
+            or activation that does not exist, for another number of activations than two for
+            each direction, and by readings that refuse: NO_STEPS and PLACE_OF_A_SCALE.
         NotSupported: For a clip that is negative or NaN, and for an alpha or beta without a value
             and a default; version 1 has no defaults.
     """
@@ -968,15 +971,16 @@ def rnn(
 ) -> tuple[Tensor, ...]:
     """Return Y and Y_h of an RNN.
 
-    Y: [seq_length, num_directions, batch_size, hidden_size]; Y_h: without seq_length. The shapes of
-    the inputs are those of `Tensors`; without hidden_size R decides. layer: the steps, which
-    mutants change; since: the version; before 7 R counts transposed or not, TRANSPOSED_WEIGHTS.
+    Y: [seq_length, num_directions, batch_size, hidden_size]; Y_h: without seq_length; with `layout`
+    1 batch_size comes first. Behind the end of a sequence Y may be anything. The shapes of the
+    inputs are those of `Tensors`; without hidden_size R decides. layer: the steps, which mutants
+    change; since: the version; before 7 R counts transposed or not, TRANSPOSED_WEIGHTS.
     `output_sequence` decides nothing.
 
     Raises:
         InvalidNode: If shapes, sequence_lens or hidden_size do not fit, for a direction, layout
-            or activation that does not exist, and by readings that refuse: NO_STEPS,
-            PLACE_OF_A_SCALE and ACTIVATIONS_TOO_MANY.
+            or activation that does not exist, for fewer activations than directions, and by
+            readings that refuse: NO_STEPS, PLACE_OF_A_SCALE and ACTIVATIONS_TOO_MANY.
         NotSupported: For a clip that is negative or NaN, and for an alpha or beta without a value
             and a default.
     """

@@ -235,8 +235,9 @@ def scatter_elements(
 
     Raises InvalidNode for other shapes, an axis or index out of range, another reduction, and two
     updates of one element by none if DUPLICATE_INDICES refuses them (else the last or the first
-    counts). Raises NotSupported as `scattered` does, for a reduction of booleans, texts or complex
-    numbers, and for a subnormal number in the output of add or mul.
+    counts). An element that the order of updates decides may be anything. Raises NotSupported for a
+    reduction of booleans, texts or complex numbers, and for a subnormal number in the output of add
+    or mul; while judging, also if all elements may be anything, and in graphs.
     """
     check_shape("updates", updates, indices.shape)
     index = index_of_elements(data, indices, from_either_end(axis, data.ndim))
@@ -286,9 +287,10 @@ def scatter_nd(
 
     Raises InvalidNode for other shapes, rank 0 among them, an index out of range, another
     reduction, and two updates of one element by none if DUPLICATE_INDICES refuses them (else the
-    last or the first counts). Raises NotSupported for tuples of length 0, for a reduction
-    of booleans, texts or complex numbers, for a subnormal number in the output of add or mul, and
-    as `scattered` does.
+    last or the first counts). An element that the order of updates decides may be anything.
+    Raises NotSupported for tuples of length 0, for a reduction of booleans, texts or complex
+    numbers, and for a subnormal number in the output of add or mul; while judging, also if all
+    elements may be anything, and in graphs.
     """
     if indices.ndim and not indices.shape[-1]:
         raise_unspecified("index tuples of length 0")

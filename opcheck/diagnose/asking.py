@@ -184,7 +184,10 @@ class Inquiry:
         return [feature for feature in self._facts.features if not is_refuted(feature)]
 
     def confirmed(self, bases: int) -> list[Feature]:
-        """Return the features without which a changed case of `bases` passes; these are bits."""
+        """Return the features that a passing changed case has lost, of the failing cases `bases`.
+
+        `bases` are bits of these. The features are in the order of `facts.features`.
+        """
         cures = [answer for answer in self.answers if answer.cures(bases)]
         return [
             feature

@@ -350,8 +350,8 @@ class _OperatorFailures:
         all kernels contradict them. Unless `beside_chosen`, nothing is chosen for what a mutant
         fits that is the cause of others of the group: a condition of that one is likelier. Nothing
         is chosen for exceptions, which show no misreading, for accepted invalid models, and where
-        likelier mutants were not tried for want of time. The group is not empty, and fails in one
-        way.
+        likelier mutants were not tried for want of time. For all others without a cause,
+        `uncontradicted` has these mutants then. The group is not empty, and fails in one way.
         """
         if group[0].record.failure in (*_WITHOUT_ANSWER, "accepted"):
             return
@@ -645,7 +645,10 @@ class _OperatorFailures:
         return {case: elements for case, elements in found if elements is not None}
 
     def _elements_of_passes(self) -> list[Elements]:
-        """Return the elements of the passes with an answer. Raises NoTimeLeft."""
+        """Return the elements of the passes with an answer, as far as they are known.
+
+        Raises NoTimeLeft.
+        """
         found = [
             self.suspects.elements_of_pass(result.case)
             for result in self.results

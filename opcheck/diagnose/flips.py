@@ -98,7 +98,10 @@ def fields_of_engine_answer(case: Case) -> Mapping[str, Any]:
 
 
 def _is_degenerate(case: Case) -> bool:
-    """Return True if more than half of an answer that the case states is 0, infinity or NaN."""
+    """Return True if more than half of an output that a case writes out is 0, infinity or NaN.
+
+    Only floats and integers count.
+    """
     for spec in case.expect.written:
         if isinstance(spec.content, Given) and spec.dtype.kind in ("float", "int"):
             values = spec.content.values.astype(np.float64)
@@ -328,7 +331,8 @@ def _of_values(case: Case) -> Iterator[_Change]:
     """Yield changes of the values of one input that a case writes out, or draws from a range.
 
     Integers are all equal, or those below 0, or 0, are replaced; floats have no NaN, no infinity,
-    nothing below 0, or no 0. What the case puts at single places is left out then.
+    nothing below 0, or no 0. Of what is drawn, none is below 0. What the case puts at single places
+    is left out then.
     """
     for place, spec in enumerate(case.inputs):
         if isinstance(spec.content, Fill):

@@ -187,7 +187,7 @@ def _with_values(failing: TensorSpec, passing: TensorSpec) -> TensorSpec:
 
 
 def _with_lengths(failing: TensorSpec, cured: TensorSpec, passing: TensorSpec) -> TensorSpec:
-    """Return an input of a passing case with the lengths that the cured case has otherwise.
+    """Return an input of a passing case with the failing one's lengths, where `cured` has others.
 
     It is `passing` itself if that has another rank, or values that cannot be repeated or cut off.
     """

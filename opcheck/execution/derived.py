@@ -73,9 +73,10 @@ def _derived(cases: Sequence[Case]) -> Case:
     """Return the largest of some cases with longer axes, as far as its operator allows.
 
     Cases whose answers are mostly 0, infinity or NaN are left out, then those that write floats
-    out, then those of more than 65,536 elements, each if there are others. The three largest are
-    tried. If the operator allows longer axes in none of them, the largest is returned with its own
-    shapes and answer. There is at least one case.
+    out, then those of more than 65,536 elements, each if there are others. Of the three largest,
+    the first counts whose operator allows a longer axis, or that has 65,536 elements: its answer is
+    the engine's. Without such a one, the largest is returned with its own shapes and answer. There
+    is at least one case.
     """
     ordinary = [case for case in cases if not case.empty] or cases
     of_fills = [case for case in ordinary if not any(map(_is_written_out, case.inputs))]
@@ -115,8 +116,8 @@ def _made_larger(case: Case) -> Case:
     """Return a case with axes of its largest input made longer, to about 65,536 elements.
 
     The first and the last axis come first. One becomes longer by a whole factor, to 4096 at most,
-    and stays as it is if the operator does not allow another length. `case` itself if none does, or
-    if its inputs have no element.
+    and stays as it is if the operator does not allow another length. `case` itself if none becomes
+    longer, or if its inputs have no element.
     """
     if _elements(case) == 0:
         return case

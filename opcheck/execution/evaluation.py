@@ -321,8 +321,8 @@ class CaseEvaluation:
         """Judge only if the backend survives a model whose answer is unknown, for the reason `why`.
 
         Generator of one question. An answer, a refusal and a lack of support are all *unsupported*
-        by opcheck. A crash, a time limit, too little memory, an unusable answer and runs that
-        contradict each other have their own verdicts.
+        by opcheck. A crash, a time limit, too little memory, an unusable answer, runs that
+        contradict each other, and a question that was not run, have their own verdicts.
         """
         reply = yield self.question
         judgement = verdict.judge_without_oracle(self.case.rule, reply.outcome, why)
@@ -960,9 +960,9 @@ def _what_must_agree(result: LiveResult) -> tuple[object, ...]:
 
 
 def _other_failures(worst: EvaluatedCase, repeats: Sequence[EvaluatedCase]) -> list[EvaluatedCase]:
-    """Return other failures of `repeats` than `worst`, each once; none if `worst` is a pass.
+    """Return the results of `repeats` that differ from `worst`, each once; none if that is a pass.
 
-    A ledger may list only one of them. Failures are equal if verdict, reason and wrong outputs are.
+    A ledger may list only one of them. Results are equal if verdict, reason and wrong outputs are.
     """
     if worst.result.verdict is Verdict.PASS:
         return []

@@ -426,8 +426,8 @@ def _with_legal_twin(case: Case, question: Question, tests: Iterable[Test]) -> C
     """Return `tests`, and that of the legal twin if a backend must or may refuse the model.
 
     A twin without a test is left out, with the reason; it is to blame only if the engine refuses
-    it. Raises UnsoundArithmetic if this machine's arithmetic cannot be relied on, and what `tests`
-    raise.
+    it. Raises UnsoundArithmetic if this machine's arithmetic cannot be relied on, what `tests`
+    raise, and what a formula raises for a bound.
     """
     without_twin = tuple(tests)
     refused = case.expect.rejection
@@ -447,8 +447,9 @@ def _test_of_twin(legal: Case, twin: Question) -> Test:
     """Return the test of a legal twin.
 
     Raises ValueError if opcheck lacks the operator, if the outputs may come in any order, or if the
-    twin is wrong itself; InvalidNode if it is not legal; UnsoundArithmetic if this machine's
-    arithmetic cannot be relied on.
+    twin is wrong itself; InvalidNode if it is not legal; MemoryError if its outputs do not fit into
+    memory; UnsoundArithmetic if this machine's arithmetic cannot be relied on; and what a formula
+    raises for a bound.
     """
     computed = outputs(twin.task, twin.inputs)
     if computed is None:

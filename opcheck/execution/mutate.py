@@ -113,7 +113,8 @@ class CaseKills:
     def judges(self) -> bool:
         """True if the case has answers; False if the engine has none, so that nothing is judged.
 
-        Raises UsageError if the case is wrong, which names its file; MemoryError.
+        Raises UsageError if the case is wrong, which names its file, MemoryError, and NotSupported
+        if the bound of a stated answer takes more than opcheck computes.
         """
         try:
             _ = self.evaluation.accepted_answers
@@ -334,13 +335,13 @@ def mutations(
         spread: Does the work elsewhere, None for processes of this machine.
 
     Raises UsageError for a case that is itself wrong, CaseFileError for arguments about nothing
-    known, and ProcessDied if a process is killed.
+    known, ProcessDied if a process is killed, and KeyboardInterrupt if the user interrupts it.
     """
     by_cell = cells(cases)
     for cell in by_cell:
         arguments(cell.op)  # here, so that no other process has to send the error
     batches = _batches(by_cell, with_present_names(by_cell, settings or MutationSettings()), jobs)
-    return (spread or partial(here, jobs))(_each, batches)
+    return (spread or partial(here, jobs))(_fates, batches)
 
 
 def count(cases: Iterable[Case], settings: MutationSettings) -> int:
@@ -447,7 +448,7 @@ def _whole(function: Callable[[Any], Iterable[Any]], batch: object) -> list[Any]
     return [*function(batch)]
 
 
-def _each(batch: _Batch) -> Iterator[Mutation]:
+def _fates(batch: _Batch) -> Iterator[Mutation]:
     """Yield the fate of each mutant of a batch: which cases kill or notice it, or why none can.
 
     The settings of the batch name its mutants. Small cases are asked first, and cases that killed
@@ -551,7 +552,8 @@ class Sighting:
 def sightings(cases: Iterable[Case], jobs: int = 1) -> Iterator[Sighting]:
     """Yield every mutant in every cell with all cases that see it, in no order.
 
-    Raises UsageError for a case that is itself wrong, and ProcessDied if a process is killed.
+    Raises UsageError for a case that is itself wrong, ProcessDied if a process is killed, and
+    KeyboardInterrupt if the user interrupts it.
     """
     yield from here(jobs, _sightings, _batches(cells(cases), MutationSettings(), jobs))
 
@@ -607,7 +609,8 @@ def killed_elsewhere(
     `alive` are the survivors, mutants that no case of `cases` killed. Shipped cases of their
     version with the rule `must` are shown them, but for those that are among `cases`. `jobs` is the
     number of processes, unless `spread` does the work elsewhere. Raises CaseFileError for shipped
-    files that are wrong, ProcessDied if a process is killed.
+    files that are wrong, ValueError for a survivor that is no mutant of its cell, ProcessDied if a
+    process is killed, KeyboardInterrupt if the user interrupts it.
     """
     asked = {(case.id, case.source) for case in cases}
     batches = [

@@ -34,9 +34,9 @@ def eased_if_suggested(
     node: makes the node of the case; it is asked of a failure alone.
 
     A judgement that is no failure is returned as it is, and so is any of a case that states its own
-    rule or tolerance. An output of another shape or type is a warning where the node as a whole is
-    only suggested, and a refusal also where the node may be refused. Raises what `node` raises, and
-    what a formula raises for a bound.
+    rule or tolerance. Outputs of another number, shape or type are a warning where the node as a
+    whole is only suggested, and a refusal also where the node may be refused. Raises what `node`
+    raises, and what a formula raises for a bound.
     """
     if judgement.verdict not in (Verdict.FAIL, Verdict.ERROR) or not case.leaves_rule_to_engine:
         return judgement
@@ -60,7 +60,10 @@ def eased_if_suggested(
 def _is_right_elsewhere(
     case: Case, outcome: Outcome, admitted: Sequence[Admitted], suggested: Suggested
 ) -> bool:
-    """Return True if outputs are an admitted answer but for elements that are excused."""
+    """Return True if outputs are an admitted answer but for elements that are excused.
+
+    Poorer arithmetic is right. False without outputs. Raises what a formula raises for a bound.
+    """
     if not isinstance(outcome, Produced):
         return False
     for answer in admitted:

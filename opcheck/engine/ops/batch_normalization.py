@@ -330,9 +330,9 @@ def before_14(
 
     X: (N, C, D1, …, Dn), since version 9 also (N); scale, B, mean and var, and outputs with
     statistics: (C), or (1) for (N). With `spatial` 0 since version 7 they are (C, D1, …, Dn): each
-    element has its own statistics. The node is in training with more than one of its `outputs`, and
-    up to version 6 also if `is_test` is 0. Another number than 0 and 1 of `spatial` counts as
-    either, or raises InvalidNode: FLAG_OF_ANOTHER_NUMBER. The further outputs follow
+    element has its own statistics. Up to version 6 the node is in training if `is_test` is 0; since
+    version 7, if it has more than one of its `outputs`. Another number than 0 and 1 of `spatial`
+    counts as either, or raises InvalidNode: FLAG_OF_ANOTHER_NUMBER. The further outputs follow
     KEPT_VARIANCES; in test mode they may be anything, or are refused: FURTHER_OUTPUTS_OF_TESTS.
     since: the version.
 

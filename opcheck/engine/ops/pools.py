@@ -328,8 +328,9 @@ def average_pool(
     "divided by the number of elements (exclude pad when attribute count_include_pad is zero)". What
     hangs over the end under ceil_mode is no pixel that was added, and never counts. divisor: makes
     the numbers of elements. since: the version whose text decides. Readings decide if last windows
-    count that start in the padding at the end or that rounding up adds, see `windows_of_means`, and
-    if the mean of none of X is NaN or 0, MEAN_OF_NOTHING.
+    count that start in the padding at the end, DROPPED_WINDOW and COUNTED_WINDOW, or that rounding
+    up adds, VALID_UNDER_CEIL_MODE and ROUNDED_DOWN; if an output of size 0 is refused,
+    NO_WINDOW_FITS; and if the mean of none of X is NaN or 0, MEAN_OF_NOTHING.
 
     Raises InvalidNode for X of rank below 3, attributes of another length than its spatial axes
     need or too small, pads beside an auto_pad, an unknown auto_pad, a ceil_mode other than 0 and 1
@@ -381,10 +382,9 @@ def windows_of_means(since: int, X: Array, attributes: Attributes) -> Windows:
 
     A last window that starts in the padding at the end counts under auto_pad. Otherwise it is
     dropped with ceil_mode since version 22; before, and without ceil_mode, it is dropped or
-    counted: DROPPED_WINDOW, COUNTED_WINDOW. An
-    output of size 0 is empty or refused: NO_WINDOW_FITS. Sizes are rounded up or not for VALID with
-    ceil_mode before version 11, VALID_UNDER_CEIL_MODE, and up or down under auto_pad in version 11,
-    ROUNDED_DOWN.
+    counted: DROPPED_WINDOW, COUNTED_WINDOW. An output of size 0 is empty or refused:
+    NO_WINDOW_FITS. Sizes are rounded up or not for VALID with ceil_mode before version 11,
+    VALID_UNDER_CEIL_MODE, and up or down under auto_pad in version 11, ROUNDED_DOWN.
 
     Raises InvalidNode for attributes that do not fit X or are out of range, and where no window
     fits; MemoryError for an output that is too large.

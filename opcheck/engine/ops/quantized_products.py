@@ -375,9 +375,9 @@ def by_factor(found: Accumulated) -> Array:
 
 
 def dequantized(found: Accumulated) -> Array:
-    """Return sums of products of real numbers, each times its scale, over the output's scale.
+    """Return the product of both factors, each times its scale first, over the output's scale.
 
-    The bias counts times both scales.
+    The bias, if there is one, is added times both scales.
     """
     first, second = found.factors.differences
     a, b = found.scales_of_factors

@@ -26,7 +26,8 @@ from opcheck.numbers import Array
 NAMES = """ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd
 ReduceSum ReduceSumSquare"""
 
-#: Makes one element of those along axes: from x, and the keywords `axis` and `keepdims`.
+#: Makes one element of those along axes: from x, and the keywords `axis`, counted from the front,
+#: and `keepdims`, by which these axes are kept with length 1.
 Reduction: TypeAlias = Callable[..., Array]
 #: Axes counted from the front.
 Axes: TypeAlias = tuple[int, ...]
@@ -195,7 +196,9 @@ def log_sum_exp_where_shifted(
     """Return ln(sum of e^(x − shift)) + top along `axis`, in the type of `x`.
 
     top: the maximum along `axis`, which is kept; is_shifted: a mask of where it is subtracted. It
-    is added everywhere. The result is read as `log_sum_exp_as_read` reads it.
+    is added everywhere. Of floats a result whose sum of e^x leaves the type's range is that, or ±∞:
+    RANGE_OF_THE_SUM. Of integers a result other than 0 may be anything: raises NotSupported, while
+    judging, if all may, and in graphs if one may.
     """
     shift = xp.where(is_shifted, top, xp.zeros_like(top))
     logarithm = xp.log(xp.sum(xp.exp(x - shift), axis=axis, keepdims=keepdims))

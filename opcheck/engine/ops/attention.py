@@ -119,6 +119,8 @@ class Attributes:
 class Heads:
     """What the computation takes; heads of the keys serve neighboring heads of the queries.
 
+    kv_num_heads divides q_num_heads, and there is a key or more.
+
     Attributes:
         q: [batch_size, q_num_heads, q_sequence_length, head_size].
         k: [batch_size, kv_num_heads, total_sequence_length, head_size].

@@ -453,9 +453,10 @@ CAST_LIKE = operator("CastLike", exact=True)
 def cast(input: Array, target: Target) -> Array:
     """Return the elements in the target's type, by the text's rules and tables.
 
-    input: of any kind of numbers; those with bounds keep them. Open: if integers out of range wrap
-    or saturate (INTEGERS_OUT_OF_RANGE), fractions are cut off or rounded to 4 and 2 bits
-    (FRACTIONS_TO_FEW_BITS), and infinities are NaN in fnuz types (INFINITIES_WITHOUT_SIGNED_ZEROS).
+    input: of any kind of numbers; those with bounds keep them. Open: before version 13, if integers
+    out of range wrap or saturate (INTEGERS_OUT_OF_RANGE); before version 24, if infinities that
+    saturate are NaN in fnuz types (INFINITIES_WITHOUT_SIGNED_ZEROS); in all, if fractions are cut
+    off or rounded to 4 and 2 bits (FRACTIONS_TO_FEW_BITS).
 
     Floats become texts by DIGITS_OF_TEXTS. What the target does not hold and the text has no rule
     for, and floats of many digits as texts, may become anything.
@@ -1297,6 +1298,7 @@ def quantize_versions(
     y has the type output_dtype, else that of the zero point, else uint8. A scale is one for all,
     for an entry of `axis`, or for block_size of them. precision: the type to divide in, else that
     of the scale. saturate: concerns floats of 8 bits. NaN may be any number of a type without it.
+    Where errors of the division admit several numbers, y is `Indices`.
     how: the steps, which mutants change; text: what the version says.
 
     Raises InvalidNode if output_dtype and the type of the zero point differ, for a `saturate` other

@@ -302,7 +302,7 @@ def half_outside(
     neighbors: the nearest pixels.
     """
     if mode == "nearest":
-        return are_beyond == neighbors.are_within(0, last)
+        return np.asarray(are_beyond == neighbors.are_within(0, last), np.bool_)
     reach = 2 if mode == "cubic" else 1
     is_near = (unbound > -reach) & (unbound < last + reach)
     return is_near & ((unbound < 0) | (unbound > last) | are_beyond)

@@ -38,7 +38,7 @@ def eased_if_suggested(
     A judgement that is no failure is returned as it is, and so is any of a case that states its own
     rule or tolerance. An output of another shape is a warning where the node as a whole is only
     suggested, and such an answer is admitted; a refusal also where the node may be refused. Raises
-    what a formula raises for a bound.
+    what `node` raises, and what a formula raises for a bound.
     """
     if judgement.verdict not in (Verdict.FAIL, Verdict.ERROR) or not case.leaves_rule_to_engine:
         return judgement
@@ -114,7 +114,10 @@ def _in_types(outputs: Outputs, types: Sequence[DType | None]) -> Outputs:
 def _is_right_elsewhere(
     case: Case, outcome: Produced, admitted: Sequence[Admitted], suggested: Suggested
 ) -> bool:
-    """Return True if outputs are an admitted answer but for elements that are excused."""
+    """Return True if outputs are an admitted answer but for elements that are excused.
+
+    Poorer arithmetic is right. Raises what a formula raises for a bound.
+    """
     for answer in admitted:
         if not isinstance(answer, verdict.Answer):
             continue

@@ -302,4 +302,5 @@ def are_small(x: Array) -> Array:
 
 def _with_zeros(x: Array) -> Array:
     """Return floats with zeros, of the same sign, in place of subnormal numbers."""
-    return np.where(are_subnormal(x), x * np.zeros((), x.dtype), x)
+    with np.errstate(invalid="ignore"):  # of infinities, which stay what they are
+        return np.where(are_subnormal(x), x * np.zeros((), x.dtype), x)

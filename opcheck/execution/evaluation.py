@@ -25,7 +25,7 @@ import numpy as np
 from opcheck import grouping, model, opset, own_memory
 from opcheck.backends import execute, same_answers, transport
 from opcheck.compare import Want, are_plainly_right, compare_outputs, verdict
-from opcheck.compare.outputs import OPEN, Comparisons, Outputs
+from opcheck.compare.outputs import Comparisons, Outputs
 from opcheck.compare.verdict import Admitted, Answer, Refusal, judge_among, unstable_if_inconsistent
 from opcheck.diagnose.evidence import Evidence
 from opcheck.engine import Node, operator_of
@@ -821,7 +821,7 @@ def _seconds(outcome: Outcome) -> float:
 def _is_open_everywhere(judgement: verdict.Judgement) -> bool:
     """Return True if the text leaves all elements of all outputs open, so that none is judged."""
     compared = judgement.comparisons
-    is_open = any(output.remark.startswith(OPEN) for output in compared)
+    is_open = any(output.has_open_elements for output in compared)
     return is_open and all(output.unjudged == output.total for output in compared)
 
 

@@ -346,10 +346,7 @@ class CaseEvaluation:
         """
         if not isinstance(outcome, model.Produced):
             return None
-        try:
-            part = parts_of_models.part_of_model(self.case, self.question)
-        except (ValueError, MemoryError):
-            return None
+        part = self._known_part
         if self.case.model:
             outcome, _ = self._without_own_text(self.case.model, outcome)
         of_part = part.of(outcome) if part else None
@@ -395,6 +392,17 @@ class CaseEvaluation:
         return _BackendAnswer(
             produced=produced, outcome=outcome, note=note, twin=twin, printed=printed
         )
+
+    @cached_property
+    def _known_part(self) -> parts_of_models.PartOfModel | None:
+        """What is known of a model in which nodes have no answer, made once; None for no output.
+
+        Raises UsageError if a file of a model's weights has changed.
+        """
+        try:
+            return parts_of_models.part_of_model(self.case, self.question)
+        except (ValueError, MemoryError):
+            return None
 
     def _without_own_text(self, data: bytes, outcome: model.Produced) -> tuple[model.Produced, str]:
         """Return a model's answer without declarations that only repeat the model's wrong text.

@@ -321,7 +321,7 @@ INTEGER_TEXT = re.compile("[+-]?[0-9]+")
 #: The digits of a float's text that every representation has: printf writes no more by default.
 FEW_DIGITS = 6
 #: What is matched "in a case-insensitive way"; "-INF" is not.
-SPECIAL_TEXTS = {"+inf": np.inf, "inf": np.inf, "nan": np.nan}
+SPECIAL_TEXTS = {"+inf": Decimal("inf"), "inf": Decimal("inf"), "nan": Decimal("nan")}
 
 
 def each_element(function: Callable[[Any], Any], x: Array, dtype: Any) -> Array:
@@ -344,6 +344,19 @@ def numbers_of_texts(x: Array, dtype: DType) -> Array:
     return each_element(partial(integer_of_text, dtype=dtype), x, dtype.numpy)
 
 
+def number_of_text(text: str) -> Decimal | None:
+    """Return the number that a text represents, plain or scientific; None if it is no number.
+
+    INF, +INF and NaN are read in any case, and -INF in this one.
+    """
+    if text == "-INF":
+        return Decimal("-inf")
+    special = SPECIAL_TEXTS.get(text.lower())
+    if special is not None:
+        return special
+    return Decimal(text) if FLOAT_TEXT.fullmatch(text) else None
+
+
 @lru_cache(1 << 16)  # A case is evaluated on the same texts several times.
 def nearest_float64(text: str) -> float:
     """Return the float64 next to the number that a text represents; cached.
@@ -351,12 +364,10 @@ def nearest_float64(text: str) -> float:
     A number that is too large is infinite. INF, +INF and NaN are read in any case, and -INF in this
     one. Raises NotSupported for a text that is no number, plain or scientific.
     """
-    if text == "-INF":
-        return -np.inf
-    if text.lower() in SPECIAL_TEXTS:
-        return SPECIAL_TEXTS[text.lower()]
-    decline(not FLOAT_TEXT.fullmatch(text), f"opcheck reads no number in {text!r}")
-    return float(text)
+    number = number_of_text(text)
+    decline(number is None, f"opcheck reads no number in {text!r}")
+    assert number is not None
+    return float(number)
 
 
 @lru_cache(1 << 16)
@@ -367,9 +378,9 @@ def odd_float64(text: str) -> float:
     number.
     """
     value = nearest_float64(text)
-    if not FLOAT_TEXT.fullmatch(text):
+    exact = number_of_text(text)
+    if exact is None or not exact.is_finite():
         return value
-    exact = Decimal(text)
     if Decimal(value) == exact or np.float64(value).view(np.int64) & 1:
         return value
     return float(np.nextafter(value, np.inf if exact > Decimal(value) else -np.inf))

@@ -119,6 +119,8 @@ class Attributes:
 class Heads:
     """What the computation takes; heads of the keys serve neighboring heads of the queries.
 
+    kv_num_heads divides q_num_heads, and there is a key or more.
+
     Attributes:
         q: [batch_size, q_num_heads, q_sequence_length, head_size].
         k: [batch_size, kv_num_heads, total_sequence_length, head_size].
@@ -279,8 +281,8 @@ class Steps:
         keep: What is kept of a result of this type until the next operation.
         cap: The scores that softcap leaves.
         shares: The shares of keys, and what they make of the values.
-        softmax_in_type_of_q: Without softmax_precision the softmax is computed in the type of Q
-            itself; otherwise, of types of 16 bits, in float32.
+        softmax_in_type_of_q: Without softmax_precision, the softmax of a Q of 16 bits is computed
+            in that type, and not in float32.
     """
 
     root: Callable[[Heads], Any] = root_of_scale

@@ -44,9 +44,10 @@ CountedAxis: TypeAlias = Callable[[int, int], int]
 
 IF, LOOP, SCAN, SEQUENCE_MAP = map(operator, ("If", "Loop", "Scan", "SequenceMap"))
 
-#: Versions since 16 differ in element types alone.
+#: Versions of If, Loop and Scan since 16, which differ in element types alone.
 SINCE_16 = (16, 19, 21, 23, 24, 25)
-VERSIONS = (1, 11, 13, *SINCE_16)
+#: Scan has others before 16, and SequenceMap has one.
+VERSIONS_OF_IF_AND_LOOP = (1, 11, 13, *SINCE_16)
 #: The most iterations of a mutant's loop, which nothing else may end. That of a formula ends with
 #: the budget of the evaluation: see `opcheck.budget`.
 MAX_ITERATIONS = 1_000
@@ -117,7 +118,7 @@ def by_scan_output(rows: Sequence[Values]) -> list[Values]:
 Choose: TypeAlias = Callable[[Array, Subgraph, Subgraph], Values]
 
 
-@formulas_of_versions(*VERSIONS)
+@formulas_of_versions(*VERSIONS_OF_IF_AND_LOOP)
 def if_versions(
     choose: Choose, cond: Array, *, then_branch: Subgraph, else_branch: Subgraph
 ) -> Values:
@@ -183,7 +184,7 @@ class LoopSteps:
     accumulate: Accumulate = stacked
 
 
-@formulas_of_versions(*VERSIONS)
+@formulas_of_versions(*VERSIONS_OF_IF_AND_LOOP)
 def loop_versions(
     steps: LoopSteps,
     M: Array = None,

@@ -325,8 +325,9 @@ def transformed(matrix: NDArray[Any], x: Array, axis: int) -> Array:
 
 # ── mutants of Conv ───────────────────────────────────────────────────────────────────────────
 
-#: What a mutant makes of X, W and B, from these and the number of groups.
+#: X, W and B, which is None if it is left out.
 Operands: TypeAlias = tuple[Array, Array, Array]
+#: What a mutant makes of X, W and B, from these and the number of groups.
 OperandsChange: TypeAlias = Callable[[Array, Array, Array, int], Operands]
 
 

@@ -34,6 +34,7 @@ Shape: TypeAlias = tuple[int, ...]
 Labels: TypeAlias = Sequence[str]
 
 ELLIPSIS = "..."
+#: A term, and an equation, both without spaces; a term may be empty.
 TERM = r"[A-Za-z]*(\.\.\.)?[A-Za-z]*"
 EQUATION = re.compile(f"{TERM}(,{TERM})*(->{TERM})?")
 

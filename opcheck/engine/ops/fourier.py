@@ -172,10 +172,10 @@ def dft(
     """Return the transform along an axis other than the last, which holds the parts.
 
     input: [..., 1 or 2]; dft_length: a tensor of one element, or None for the length there is; the
-    result has the shape of the input but for the axis, whose length is that of the transform or its
-    half, and 2 parts, or 1 of a one-sided inverse. A signal that is longer than the transform is
-    cut off, and zeros follow a shorter one. With `onesided` a real signal has the first half of its
-    spectrum, and the inverse takes that half.
+    result, in the type of the input, has its shape but for the axis, whose length is that of the
+    transform, or length // 2 + 1 of half a spectrum, and 2 parts, or 1 of a one-sided inverse. A
+    signal that is longer than the transform is cut off, and zeros follow a shorter one. With
+    `onesided` a real signal has the first half of its spectrum, and the inverse takes that half.
 
     Raises InvalidNode for an axis out of range or the last, a last axis of other than 1 or 2 parts
     (with `onesided` other than 1, or 2 of the inverse), a `onesided` other than 0 and 1, and a
@@ -293,8 +293,8 @@ Spectra: TypeAlias = Callable[[Array, Framing], Array]
 def spectra_of_frames(transform: Transform, signal: Array, framing: Framing) -> Array:
     """Return the transform of each frame that lies within the signal, [batch, frames, bins, 2].
 
-    signal: [batch, length, parts]. Where a frame is longer than the signal by no more than a step,
-    there are no frames.
+    signal: [batch, length, parts]; framing: its step is 1 or more. Where a frame is longer than the
+    signal by no more than a step, there are no frames.
 
     Raises NotSupported for a frame that is longer than that or has no elements, MemoryError for a
     transform of more than 2^28 factors.

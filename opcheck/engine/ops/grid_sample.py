@@ -273,11 +273,9 @@ def locations_along(
             number=number,
             limits=(low, high),
         )
-        are_half_outside = are_beyond == neighbors.are_within(0, last)
-    else:
-        reach = 2 if sampling.mode == "cubic" else 1
-        is_near = (unbound > -reach) & (unbound < last + reach)
-        are_half_outside = is_near & ((unbound < 0) | (unbound > last) | are_beyond)
+    are_half_outside = half_outside(
+        sampling.mode, unbound, neighbors=neighbors, are_beyond=are_beyond, last=last
+    )
     locations = AxisLocations(
         last=last,
         place=xp.clip(place, low, high),
@@ -290,6 +288,24 @@ def locations_along(
         are_outside = (unbound < -1 - off) | (unbound > length + off)
         return by_cubic_edges(locations, place, are_outside & has_zeros, sampling)
     return locations
+
+
+def half_outside(
+    mode: str, unbound: FloatArray, *, neighbors: Neighbors, are_beyond: Mask, last: int
+) -> Mask:
+    """Return a mask of the locations along an axis that HALF_OUTSIDE is about with padding zeros.
+
+    In mode nearest, those are locations beyond -1 and 1 (`are_beyond`) whose nearest pixel is
+    inside, and others whose nearest pixel is outside. In linear, those less than a pixel beyond the
+    center of pixel 0 or `last`, and in cubic less than two; with them those beyond -1 and 1 whose
+    coordinates rounding makes 0 or `last`. unbound: the coordinates, not reflected, [N, count];
+    neighbors: the nearest pixels.
+    """
+    if mode == "nearest":
+        return np.asarray(are_beyond == neighbors.are_within(0, last), np.bool_)
+    reach = 2 if mode == "cubic" else 1
+    is_near = (unbound > -reach) & (unbound < last + reach)
+    return is_near & ((unbound < 0) | (unbound > last) | are_beyond)
 
 
 def by_cubic_edges(

@@ -336,7 +336,8 @@ def average_pool(
     need or too small, pads beside an auto_pad, an unknown auto_pad, a ceil_mode other than 0 and 1
     if FLAG_OF_ANOTHER_NUMBER refuses it, and where no window fits; MemoryError for an output that
     is too large. A window that starts before the padding at the end and holds padding alone may be
-    anything, if padding does not count.
+    anything, if padding does not count: raises NotSupported, while judging, if all are such, and in
+    graphs.
     """
     attributes = Attributes(
         kernel_shape=kernel_shape,
@@ -521,8 +522,8 @@ def max_pool(
     NAN_IN_MAXIMUM, and of two equal maxima the first or last has the index, INDEX_OF_TIES. since:
     the version. outputs: 2 if the node has indices. An output of size 0 is empty or refused,
     NO_WINDOW_FITS; sizes of VALID with ceil_mode before version 12 are rounded up or not,
-    VALID_UNDER_CEIL_MODE. Since version 22, under ceil_mode, windows that start in the padding at
-    the end are dropped.
+    VALID_UNDER_CEIL_MODE. Since version 22, under ceil_mode without auto_pad, windows that start in
+    the padding at the end are dropped.
 
     Raises InvalidNode for X of rank below 3, attributes of wrong lengths or too small, pads beside
     an auto_pad, an unknown auto_pad or storage_order, a ceil_mode other than 0 and 1 if
@@ -561,7 +562,8 @@ def maxima_of_windows(
     windows: each with an element. Of NaN and numbers the maximum is NaN or the largest number,
     NAN_IN_MAXIMUM. The index is that of the first or of the last of equal elements, INDEX_OF_TIES;
     `storage_order` 1 counts by columns of each plane or of the whole tensor, INDEX_BY_COLUMNS.
-    The index of more than two equal maxima may be anything: TIES.
+    The index of more than two equal maxima may be anything, TIES: raises NotSupported, while
+    judging, where something is computed of it.
     """
     batch, channels, *lengths = X.shape
     size = prod(lengths)

@@ -321,7 +321,7 @@ INTEGER_TEXT = re.compile("[+-]?[0-9]+")
 #: The digits of a float's text that every representation has: printf writes no more by default.
 FEW_DIGITS = 6
 #: What is matched "in a case-insensitive way"; "-INF" is not.
-SPECIAL_TEXTS = {"+inf": np.inf, "inf": np.inf, "nan": np.nan}
+SPECIAL_TEXTS = {"+inf": Decimal("inf"), "inf": Decimal("inf"), "nan": Decimal("nan")}
 
 
 def each_element(function: Callable[[Any], Any], x: Array, dtype: Any) -> Array:
@@ -344,6 +344,19 @@ def numbers_of_texts(x: Array, dtype: DType) -> Array:
     return each_element(partial(integer_of_text, dtype=dtype), x, dtype.numpy)
 
 
+def number_of_text(text: str) -> Decimal | None:
+    """Return the number that a text represents, plain or scientific; None if it is no number.
+
+    INF, +INF and NaN are read in any case, and -INF in this one.
+    """
+    if text == "-INF":
+        return Decimal("-inf")
+    special = SPECIAL_TEXTS.get(text.lower())
+    if special is not None:
+        return special
+    return Decimal(text) if FLOAT_TEXT.fullmatch(text) else None
+
+
 @lru_cache(1 << 16)  # A case is evaluated on the same texts several times.
 def nearest_float64(text: str) -> float:
     """Return the float64 next to the number that a text represents; cached.
@@ -351,12 +364,10 @@ def nearest_float64(text: str) -> float:
     A number that is too large is infinite. INF, +INF and NaN are read in any case, and -INF in this
     one. Raises NotSupported for a text that is no number, plain or scientific.
     """
-    if text == "-INF":
-        return -np.inf
-    if text.lower() in SPECIAL_TEXTS:
-        return SPECIAL_TEXTS[text.lower()]
-    decline(not FLOAT_TEXT.fullmatch(text), f"opcheck reads no number in {text!r}")
-    return float(text)
+    number = number_of_text(text)
+    decline(number is None, f"opcheck reads no number in {text!r}")
+    assert number is not None
+    return float(number)
 
 
 @lru_cache(1 << 16)
@@ -367,9 +378,9 @@ def odd_float64(text: str) -> float:
     number.
     """
     value = nearest_float64(text)
-    if not FLOAT_TEXT.fullmatch(text):
+    exact = number_of_text(text)
+    if exact is None or not exact.is_finite():
         return value
-    exact = Decimal(text)
     if Decimal(value) == exact or np.float64(value).view(np.int64) & 1:
         return value
     return float(np.nextafter(value, np.inf if exact > Decimal(value) else -np.inf))
@@ -453,9 +464,10 @@ CAST_LIKE = operator("CastLike", exact=True)
 def cast(input: Array, target: Target) -> Array:
     """Return the elements in the target's type, by the text's rules and tables.
 
-    input: of any kind of numbers; those with bounds keep them. Open: if integers out of range wrap
-    or saturate (INTEGERS_OUT_OF_RANGE), fractions are cut off or rounded to 4 and 2 bits
-    (FRACTIONS_TO_FEW_BITS), and infinities are NaN in fnuz types (INFINITIES_WITHOUT_SIGNED_ZEROS).
+    input: of any kind of numbers; those with bounds keep them. Open: before version 13, if integers
+    out of range wrap or saturate (INTEGERS_OUT_OF_RANGE); before version 24, if infinities that
+    saturate are NaN in fnuz types (INFINITIES_WITHOUT_SIGNED_ZEROS); in all, if fractions are cut
+    off or rounded to 4 and 2 bits (FRACTIONS_TO_FEW_BITS).
 
     Floats become texts by DIGITS_OF_TEXTS. What the target does not hold and the text has no rule
     for, and floats of many digits as texts, may become anything.
@@ -1297,6 +1309,7 @@ def quantize_versions(
     y has the type output_dtype, else that of the zero point, else uint8. A scale is one for all,
     for an entry of `axis`, or for block_size of them. precision: the type to divide in, else that
     of the scale. saturate: concerns floats of 8 bits. NaN may be any number of a type without it.
+    Where errors of the division admit several numbers, y is `Indices`.
     how: the steps, which mutants change; text: what the version says.
 
     Raises InvalidNode if output_dtype and the type of the zero point differ, for a `saturate` other

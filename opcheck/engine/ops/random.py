@@ -372,9 +372,9 @@ def output_and_mask(
     """Return the output, in the shape and type of the data, and the mask, booleans in its shape.
 
     drop: makes both of draws, the data and the ratio. ratio: at least 0, below 1. seed: None for
-    other draws each time. Raises NotSupported for infinities and NaN in the data, whose
-    product with 0 is NaN, and in the rounded output; for types of 8 bits if they cannot hold the
-    output; and in a graph, where other nodes would compute with draws.
+    other draws each time. Raises NotSupported for infinities and NaN in the data, whose product
+    with 0 is NaN, and in the rounded output; for types of 8 bits if they cannot hold the output;
+    and in a graph, where other nodes would compute with draws.
     """
     values = xp.values_of(data)
     with np.errstate(over="ignore"):

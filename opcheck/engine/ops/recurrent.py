@@ -206,8 +206,8 @@ def scales_of(
 
     names: of ACTIVATIONS. The values are consumed in the order of the activations, by all or by
     those that take one: PLACE_OF_A_SCALE; by use, values that are left over do not count. Where
-    none is left, the scale is the default of the operator so named, if it `has_defaults`, as all
-    but GRU-1.
+    none is left, the scale is the default of the operator so named, if the version `has_defaults`,
+    as all but GRU-1 have.
 
     Raises NotSupported for a scale without a value and a default. Raises InvalidNode, where each
     activation consumes a value, for values left over and for one that is missing without a default.

@@ -856,10 +856,10 @@ def resize(
 
     roi: [2 * n], scales and sizes: [n], for n axes: those named, or all. `roi` takes effect with
     tf_crop_and_resize alone. An attribute that is valid only in another mode changes nothing.
-    resizing: the steps, which mutants change; since: the version whose text decides.
-    Rulings decide: on sizes, SIZE_IN_FLOAT32, SCALED_PART; if the scale is the one given or that of
-    cut-off lengths, CUT_OFF_LENGTH, CUT_OFF_WIDTH; on an only element, CORNERS_OF_ONE_ELEMENT; on
-    the nearest, NEARER_NEIGHBOR; on what is outside of a part, EDGE_OF_A_PART; on averages next to
+    resizing: the steps, which mutants change; since: the version whose text decides. Rulings
+    decide: on sizes, SIZE_IN_FLOAT32, SCALED_PART; if the scale is the one given or that of cut-off
+    lengths, CUT_OFF_LENGTH, CUT_OFF_WIDTH; on an only element, CORNERS_OF_ONE_ELEMENT; on the
+    nearest, NEARER_NEIGHBOR; on what is outside of a part, EDGE_OF_A_PART; on averages next to
     infinities and NaN, WEIGHT_0_OF_NO_NUMBER.
 
     Raises InvalidNode for a value that an attribute does not have (a flag other than 0 and 1 if

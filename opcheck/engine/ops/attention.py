@@ -281,8 +281,8 @@ class Steps:
         keep: What is kept of a result of this type until the next operation.
         cap: The scores that softcap leaves.
         shares: The shares of keys, and what they make of the values.
-        softmax_in_type_of_q: Without softmax_precision the softmax is computed in the type of Q
-            itself; otherwise, of types of 16 bits, in float32.
+        softmax_in_type_of_q: Without softmax_precision, the softmax of a Q of 16 bits is computed
+            in that type, and not in float32.
     """
 
     root: Callable[[Heads], Any] = root_of_scale

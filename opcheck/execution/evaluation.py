@@ -25,11 +25,12 @@ import numpy as np
 from opcheck import grouping, model, opset, own_memory
 from opcheck.backends import execute, same_answers, transport
 from opcheck.compare import Want, are_plainly_right, compare_outputs, verdict
-from opcheck.compare.outputs import OPEN, Comparisons, Outputs
+from opcheck.compare.outputs import Comparisons, Outputs
 from opcheck.compare.verdict import Admitted, Answer, Refusal, judge_among, unstable_if_inconsistent
 from opcheck.diagnose.evidence import Evidence
 from opcheck.engine import Node, operator_of
-from opcheck.execution import expected, huge
+from opcheck.errors import few
+from opcheck.execution import expected, huge, parts_of_models
 from opcheck.execution.severity import eased_if_suggested
 from opcheck.execution.workers import Questions
 from opcheck.graph import WholeModel
@@ -194,8 +195,8 @@ class CaseEvaluation:
         poorer arithmetic included; if it matches none, the comparisons are with the last. An empty
         tuple means that it is plainly right, or that only refusals are; None that nothing states
         what is right. If the answer to the first data `is_off`, scatter is judged on these, too:
-        the bound of a poorer arithmetic alone may allow anything. Raises ValueError if the case's
-        data cannot be made, and what the operator's formula raises for a bound, such as
+        the bound of a poorer arithmetic alone may allow anything. Raises what
+        `answers_to_other_data` raises, and what the operator's formula raises for a bound, such as
         NotSupported beyond a budget.
         """
         answers = self.answers_to_other_data
@@ -217,8 +218,8 @@ class CaseEvaluation:
     def is_right_on_other_data(self, backend: BackendInfo, answer: Outputs) -> bool | None:
         """Return True if an answer to the other data is right, poorer or undecided.
 
-        None if nothing states what is right. Raises ValueError if the case's data cannot be made,
-        and what the operator's formula raises for a bound.
+        None if nothing states what is right. Raises what `answers_to_other_data` raises, and what
+        the operator's formula raises for a bound.
         """
         compared = self.compared_on_other_data(backend, answer)
         return None if compared is None else _are_right(compared)
@@ -239,7 +240,8 @@ class CaseEvaluation:
 
         Nothing is raised for a wrong case (`BAD_CASE`), for data that do not fit into memory
         (`NOT_RUN`), or for what the backend does. Raises UsageError if a file of a model's weights
-        has changed, and what the operator's formula raises for a bound.
+        has changed, and what the operator's formula raises for a bound. A case of level huge raises
+        as `_judge_in_blocks` does.
         """
         if self.case.level == HUGE:
             return (yield from self._judge_in_blocks(backend))
@@ -267,7 +269,8 @@ class CaseEvaluation:
         Its data go through files, in `opcheck.execution.huge`. A program (`cmd:`), which no such
         tensors can be fed, is not asked: *unsupported* by opcheck. A case whose data cannot be made
         is a *bad case*. Generator of one question, or of none. Raises InvalidNode or NotSupported
-        for a node without an answer, KeyboardInterrupt if the user interrupts it.
+        for a node without an answer, OSError if there is no folder for temporary files, and
+        KeyboardInterrupt if the user interrupts it.
         """
         if backend.kind == "cmd":
             reason = "unsupported by opcheck: programs are fed no data of level huge"
@@ -325,14 +328,51 @@ class CaseEvaluation:
         """Judge only if the backend survives a model whose answer is unknown, for the reason `why`.
 
         Generator of one question. An answer, a refusal and a lack of support are all *unsupported*
-        by opcheck. A crash, a time limit, too little memory, an unusable answer and runs that
-        contradict each other have their own verdicts.
+        by opcheck, except for an answer in which an output is wrong that depends on no node without
+        an answer. A crash, a time limit, too little memory, an unusable answer, runs that
+        contradict each other, and a question that was not run, have their own verdicts.
         """
         reply = yield self.question
         judgement = verdict.judge_without_oracle(self.case.rule, reply.outcome, why)
         if judgement == verdict.Judgement(Verdict.NOT_RUN, why):
-            return self._unsupported(backend, why)
+            in_part = self._judge_in_part(backend, reply.outcome)
+            if in_part is None:
+                return self._unsupported(backend, why)
+            if verdict.is_right(in_part):
+                return self._unsupported(backend, f"{why}; {in_part.reason}")
+            judgement = in_part
         return EvaluatedCase(LiveResult(self.case, backend.address, **vars(judgement)))
+
+    def _judge_in_part(self, backend: BackendInfo, outcome: Outcome) -> verdict.Judgement | None:
+        """Judge the outputs of a model that depend on no node without an answer.
+
+        None if there are none, or no output came. The reason of right ones names them and what was
+        judged of them; that of wrong ones, the nodes without an answer too. Outputs that the bound
+        decides too little of count as not judged. Raises what a formula raises for a bound.
+        """
+        if not isinstance(outcome, model.Produced):
+            return None
+        part = self._known_part
+        if self.case.model:
+            outcome, _ = self._without_own_text(self.case.model, outcome)
+        of_part = part.of(outcome) if part else None
+        if part is None or of_part is None:
+            return None
+        judgement = verdict.judge(
+            self.case.rule,
+            part.answers,
+            of_part,
+            tolerance=self.case.tolerance,
+            like=self.like,
+            declared=backend.accumulate,
+        )
+        if judgement.verdict is Verdict.BAD_CASE:
+            return None
+        if verdict.is_right(judgement):
+            names = few(part.names, most=3)
+            how = judgement.reason or "right"
+            return replace(judgement, reason=f"judged alone: {names}: {how}")
+        return replace(judgement, reason=f"{judgement.reason}; {part.reason}")
 
     def _answer_of(self, backend: BackendInfo) -> Questions["_BackendAnswer"]:
         """Ask the backend; also about the legal twin, if there is one and the model is refused.
@@ -358,6 +398,17 @@ class CaseEvaluation:
         return _BackendAnswer(
             produced=produced, outcome=outcome, note=note, twin=twin, printed=printed
         )
+
+    @cached_property
+    def _known_part(self) -> parts_of_models.PartOfModel | None:
+        """What is known of a model in which nodes have no answer, made once; None for no output.
+
+        Raises UsageError if a file of a model's weights has changed.
+        """
+        try:
+            return parts_of_models.part_of_model(self.case, self.question)
+        except (ValueError, MemoryError):
+            return None
 
     def _without_own_text(self, data: bytes, outcome: model.Produced) -> tuple[model.Produced, str]:
         """Return a model's answer without declarations that only repeat the model's wrong text.
@@ -834,7 +885,7 @@ def _seconds(outcome: Outcome) -> float:
 def _is_open_everywhere(judgement: verdict.Judgement) -> bool:
     """Return True if the text leaves all elements of all outputs open, so that none is judged."""
     compared = judgement.comparisons
-    is_open = any(output.remark.startswith(OPEN) for output in compared)
+    is_open = any(output.has_open_elements for output in compared)
     return is_open and all(output.unjudged == output.total for output in compared)
 
 
@@ -879,7 +930,8 @@ def repeated(
 
     Generator of the questions of all. A later result whose outputs differ in a bit from the first
     ones, which are kept from the first result that has any, is *unstable* or marked as
-    irreproducible; not so if they are random. The results do not keep their answers.
+    irreproducible; not so if they are random. The results do not keep their answers. Raises what
+    `CaseEvaluation.judge` raises.
     """
     repeats: list[EvaluatedCase] = []
     first: model.Produced | None = None
@@ -1013,9 +1065,9 @@ def _what_must_agree(result: LiveResult) -> tuple[object, ...]:
 
 
 def _other_failures(worst: EvaluatedCase, repeats: Sequence[EvaluatedCase]) -> list[EvaluatedCase]:
-    """Return other failures of `repeats` than `worst`, each once; none if `worst` is a pass.
+    """Return the results of `repeats` that differ from `worst`, each once; none if that is a pass.
 
-    A ledger may list only one of them. Failures are equal if verdict, reason and wrong outputs are.
+    A ledger may list only one of them. Results are equal if verdict, reason and wrong outputs are.
     """
     if worst.result.verdict is Verdict.PASS:
         return []
@@ -1113,9 +1165,9 @@ def evidence(evaluation: CaseEvaluation, wrong: WrongAnswer) -> Evidence | None:
     With it come the answers that are right; for the answer to a legal twin, the twin is the node.
     None for unknown operators, and for outcomes without evidence: outputs that contradict each
     other, crashes, time limits, unusable answers, and refusals in a later run. Of a whole model
-    that the engine computes, the model is the node. Raises WrongCase if the case contradicts
-    itself, ValueError if its data cannot be made, MemoryError if they do not fit into memory, and
-    OracleUnavailable without its oracle's answer.
+    that the engine computes, the model is the node. Raises what `CaseEvaluation.accepted_answers`
+    raises, unless it was computed before: WrongCase, ValueError, MemoryError, OracleUnavailable,
+    NotSupported, UsageError.
     """
     is_whole_model = evaluation.case.op == model.GRAPH and evaluation.is_computed_model
     if operator_of(evaluation.case.op) is None and not is_whole_model:
@@ -1137,7 +1189,7 @@ def evidence_of_pass(case: Case) -> Evidence | None:
     Of a model that must be refused, it is the invalid node, without an answer. None where no single
     answer is known to be right: for unknown operators, cases that a backend decides, several
     admitted answers, and a case that is wrong itself. Raises MemoryError if the data do not fit
-    into memory.
+    into memory, NotSupported if the bound of a stated answer takes more than opcheck computes.
     """
     if not case.expect.is_stated or operator_of(case.op) is None:
         return None
@@ -1155,8 +1207,8 @@ def _evidence(
     """Return the evidence of outputs, None for a refusal, with the admitted answers of `kind`.
 
     Of a legal twin, whose `kind` is `Refusal`, these are the outputs that the refusal holds. Raises
-    WrongCase if the case contradicts itself or the engine has no answer, OracleUnavailable without
-    its oracle's answer, ValueError if its data cannot be made.
+    what `CaseEvaluation.accepted_answers` raises, unless it was computed before: WrongCase,
+    ValueError, MemoryError, OracleUnavailable, NotSupported, UsageError.
     """
     admitted = [answer.wants for answer in evaluation.accepted_answers if isinstance(answer, kind)]
     if kind is Answer:

@@ -588,7 +588,7 @@ SCATTER = 60.0
 #: As `SCATTER`, of an arithmetic that is declared, of which no wider one has to be told apart. Sums
 #: of 4,096 numbers of one sign, which stop growing in bfloat16, scatter nine times as far.
 DECLARED_SCATTER = 10.0
-#: Honest answers scatter by no more than so much less, on random data and on any that is judged.
+#: Data not drawn at random are judged if honest orders scatter by at most SCATTER divided by this.
 _OF_HONEST = 3
 #: Narrower numbers to which factors may have been rounded, by their unit roundoff.
 _CUTS = {
@@ -614,7 +614,7 @@ _WORST_OF_MODEL = 10
 _MOST_OF_MODELS = 0.125
 #: Ratios from here on are written with an exponent.
 _TOO_LONG_TO_WRITE = 10**9
-#: The part of the elements, from the smallest on, whose own size or error may be an exception.
+#: One in so many elements, the smallest or those furthest off, may be an exception.
 _EIGHTH = 8
 #: Elements so many times larger than one do not count for its size.
 _LARGER = 1024

@@ -34,7 +34,7 @@ _CHANCE = 0.1
 #: So many failures at least have an outcome without a trait, with so many wrong elements.
 _FEWEST = 3
 _FEWEST_ELEMENTS = 6
-#: A floating value that opcheck computes exactly is missed by so little by right engines.
+#: Right engines miss a floating value that opcheck computes exactly by at most this part of it.
 _CLOSE = 2.0**-6
 _HALF = 0.5
 #: How the column of a slice ends that is 1 where the slice has only zeros, and 0 elsewhere.

@@ -46,6 +46,7 @@ from opcheck.suite.select import HUGE
 
 #: Packages that the values of golden files may depend on.
 _PACKAGES = ("ml_dtypes", "mpmath", "numpy", "onnx")
+#: The folder of a test: its answer must, should or may be given, or its model is to be refused.
 AnswerKind: TypeAlias = Literal["must", "should", "open", "rejected"]
 #: Why there is no test of a node of which no text defines some elements.
 _UNDEFINED = "some of its elements may be anything, and a stored tensor states each"
@@ -57,6 +58,7 @@ _MAX_STEPS = 40
 _TRIED_ATOLS = 48
 #: ONNX's runner takes at least this rtol for bfloat16, whatever data.json states.
 _RTOL_OF_BFLOAT16 = 2.0**-6
+#: How outputs came about, in words, by the manifest's name for it.
 METHOD_TEXTS: dict[gm.ManifestMethod, str] = {
     "exact": "nothing had to be rounded",
     "bounded": "correctly rounded: the proven error bound leaves one number for each value",

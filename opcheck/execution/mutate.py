@@ -50,7 +50,7 @@ from opcheck.suite.select import HUGE
 
 #: The outputs of a node, or why it is refused; an exception is returned, and not raised.
 OutputsOrRefusal: TypeAlias = Sequence[Any] | InvalidNode
-#: Verdicts on a wrong backend; no others are possible here.
+#: The verdicts by which a case fails a mutant, which neither crashes nor hangs.
 RED = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
 #: The backend that a mutant's answer counts as; it is asked once.
 CANNED = model.BackendInfo("canned", "canned", "", repeatable=False)

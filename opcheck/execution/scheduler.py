@@ -51,9 +51,9 @@ from opcheck.execution.workers import AskableBackend, Driver, Questions, ask_onc
 from opcheck.known import Gate, Ledger, explain
 from opcheck.model import Case, Diagnosis, LiveResult, Record, Reply, Verdict
 
-#: How far a backend may be ahead of the slowest, in cases.
+#: How many cases may be begun from the first one on whose results were not all yielded.
 AHEAD = 512
-#: How many bytes the data of the open cases, and of those that wait for their turn, may have.
+#: How many bytes the data of all open cases may have, and those of all that wait for their turn.
 _BYTES = 256 << 20
 #: Returns the places of more cases to ask about: none for now, None if none are left.
 Take: TypeAlias = Callable[[], Sequence[int] | None]

@@ -45,6 +45,7 @@ Transform: TypeAlias = Callable[[Tensor, str], Tensor]
 #: Returns a label for each row of scores, [N, E], from the labels of the E classes.
 Top: TypeAlias = Callable[[Tensor, NDArray[Any]], Any]
 
+#: What post_transform may name. The texts have no formula of SOFTMAX_ZERO and PROBIT.
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 TOP_OF_EQUAL_SCORES = Ruling(

@@ -375,9 +375,9 @@ def by_factor(found: Accumulated) -> Array:
 
 
 def dequantized(found: Accumulated) -> Array:
-    """Return sums of products of real numbers, each times its scale, over the output's scale.
+    """Return the product of both factors, each times its scale first, over the output's scale.
 
-    The bias counts times both scales.
+    The bias, if there is one, is added times both scales.
     """
     first, second = found.factors.differences
     a, b = found.scales_of_factors
@@ -511,9 +511,9 @@ def qlinear_matmul(
     """Return the product of both matrices, or stacks of them, in the numbers of y.
 
     a, b: as numpy.matmul takes them; their scales and zero points are scalars, or one for each row
-    of a and column of b. y_scale, y_zero_point: of one element; y has the point's type. Other
-    shapes of scales that stretch are stretched or refused: SHAPE_OF_SCALES. how: the steps, which
-    mutants change.
+    of a and column of b. y_scale, y_zero_point: of one element; y has the point's type, and is
+    `Indices` where rounding admits several numbers. Other shapes of scales that stretch are
+    stretched or refused: SHAPE_OF_SCALES. how: the steps, which mutants change.
 
     Raises InvalidNode if a and b do not fit each other, if a scale and its zero point have
     different shapes, or ones that do not stretch to the rows or columns, and if y_scale has several
@@ -562,7 +562,8 @@ def qlinear_conv(
         x: [N, C, D1, D2 …]; its scale and zero point are scalars.
         w: [M, C/group, k1, k2 …]; its scale and zero point are scalars or [M].
         B: int32 [M], in the unit of the sums: x_scale · w_scale.
-        y_scale, y_zero_point: Of one element; y has the point's type.
+        y_scale, y_zero_point: Of one element; y has the point's type, and is `Indices` where
+            rounding admits several numbers.
 
     Raises:
         InvalidNode: If shapes or attributes do not fit, if a scale and its zero point have

@@ -26,7 +26,8 @@ from opcheck.numbers import Array
 NAMES = """ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd
 ReduceSum ReduceSumSquare"""
 
-#: Makes one element of those along axes: from x, and the keywords `axis` and `keepdims`.
+#: Makes one element of those along axes: from x, and the keywords `axis`, counted from the front,
+#: and `keepdims`, by which these axes are kept with length 1.
 Reduction: TypeAlias = Callable[..., Array]
 #: Axes counted from the front.
 Axes: TypeAlias = tuple[int, ...]
@@ -195,7 +196,9 @@ def log_sum_exp_where_shifted(
     """Return ln(sum of e^(x − shift)) + top along `axis`, in the type of `x`.
 
     top: the maximum along `axis`, which is kept; is_shifted: a mask of where it is subtracted. It
-    is added everywhere. The result is read as `log_sum_exp_as_read` reads it.
+    is added everywhere. Of floats a result whose sum of e^x leaves the type's range is that, or ±∞:
+    RANGE_OF_THE_SUM. Of integers a result other than 0 may be anything: raises NotSupported, while
+    judging, if all may, and in graphs if one may.
     """
     shift = xp.where(is_shifted, top, xp.zeros_like(top))
     logarithm = xp.log(xp.sum(xp.exp(x - shift), axis=axis, keepdims=keepdims))
@@ -373,8 +376,8 @@ def reduced(version: Version, data: Array, along: Axes, keepdims: int) -> Array:
 
     Raises NotSupported for a judge if the text does not define "Reduction over an empty set of
     values" and the output has such elements; what the reduction itself raises, NotSupported for
-    integers with an inexact answer. `keepdims` other than 0 and 1 is read as one of them, or raises
-    InvalidNode: FLAG_OF_ANOTHER_NUMBER.
+    means of no integers, and for a judge if all integers may be anything. `keepdims` other than 0
+    and 1 is read as one of them, or raises InvalidNode: FLAG_OF_ANOTHER_NUMBER.
     """
     keeps = flag("keepdims", keepdims)
     if along:
@@ -396,8 +399,9 @@ def with_axes_as_attribute(
 
     Raises InvalidNode for an axis outside [-r, r-1]; for one that is named twice, if
     AXIS_NAMED_TWICE refuses it; for a flag other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER does.
-    Raises NotSupported for inexact answers of integers; for a judge, also for answers of no values
-    that the text does not define.
+    Integers whose answer is inexact or outside of their type may be anything. Raises NotSupported
+    for means of no integers; for a judge, also if all may be anything, in graphs if one may, and
+    for answers of no values that the text does not define.
     """
     if axes is None:
         return reduced(version, data, every_axis(data), keepdims)
@@ -423,8 +427,9 @@ def with_axes_as_input(
 
     Raises InvalidNode if `axes` is not of rank 1 or holds one outside [-r, r-1]; for one that is
     named twice, if AXIS_NAMED_TWICE refuses it; for flags other than 0 and 1, if
-    FLAG_OF_ANOTHER_NUMBER does. Raises NotSupported for inexact answers of integers; for a judge,
-    also for answers of no values that the text does not define.
+    FLAG_OF_ANOTHER_NUMBER does. Integers whose answer is inexact or outside of their type may be
+    anything. Raises NotSupported for means of no integers; for a judge, also if all may be
+    anything, in graphs if one may, and for answers of no values that the text does not define.
     """
     along = () if axes is None else counted(listed("axes", axes), data.ndim)
     is_noop = flag("noop_with_empty_axes", noop_with_empty_axes)

@@ -718,7 +718,8 @@ def resized_along(
     first, the middle or the last place: CORNERS_OF_ONE_ELEMENT.
 
     Where it averages, raises NotSupported unless X has real floating numbers; for a judge, also
-    where rounding decides if the weight of an infinity or NaN is 0.
+    where rounding decides if the weight of an infinity or NaN is 0. Next to these an average may be
+    NaN: WEIGHT_0_OF_NO_NUMBER.
     """
     coordinates = interpolation.coordinates(axis)
     if coordinates.copy_the_input:
@@ -855,9 +856,10 @@ def resize(
 
     roi: [2 * n], scales and sizes: [n], for n axes: those named, or all. `roi` takes effect with
     tf_crop_and_resize alone. An attribute that is valid only in another mode changes nothing.
-    Rulings decide: on sizes, SIZE_IN_FLOAT32, SCALED_PART; if the scale is the one given or that of
-    cut-off lengths, CUT_OFF_LENGTH, CUT_OFF_WIDTH; on an only element, CORNERS_OF_ONE_ELEMENT; on
-    the nearest, NEARER_NEIGHBOR; on what is outside of a part, EDGE_OF_A_PART; on averages next to
+    resizing: the steps, which mutants change; since: the version whose text decides. Rulings
+    decide: on sizes, SIZE_IN_FLOAT32, SCALED_PART; if the scale is the one given or that of cut-off
+    lengths, CUT_OFF_LENGTH, CUT_OFF_WIDTH; on an only element, CORNERS_OF_ONE_ELEMENT; on the
+    nearest, NEARER_NEIGHBOR; on what is outside of a part, EDGE_OF_A_PART; on averages next to
     infinities and NaN, WEIGHT_0_OF_NO_NUMBER.
 
     Raises InvalidNode for a value that an attribute does not have (a flag other than 0 and 1 if
@@ -913,8 +915,9 @@ def resize_10(resizing: Resizing, X: Array, scales: Array, *, mode: str) -> Arra
 
     scales: [r]. In mode nearest a whole scale repeats elements. Otherwise places are by corners,
     centers or aligned corners, UNSTATED_PLACES (of an only element: CORNERS_OF_ONE_ELEMENT); of two
-    nearest elements either counts, UNSTATED_ROUNDING, NEARER_NEIGHBOR. Sizes are cut off from exact
-    products or those of float32: SIZE_IN_FLOAT32.
+    nearest elements either counts, UNSTATED_ROUNDING, NEARER_NEIGHBOR; next to infinities and NaN
+    an average may be NaN, WEIGHT_0_OF_NO_NUMBER. Sizes are cut off from exact products or those of
+    float32: SIZE_IN_FLOAT32. `resizing` is not used.
 
     Raises InvalidNode for a mode other than nearest and linear, and unless `scales` has a number
     above 0 for each axis; MemoryError for an output that is too large. In mode linear raises
@@ -1105,9 +1108,10 @@ def upsampled_along(X: Array, number: int, axis: Axis, mode: str) -> Array:
 
     X itself is returned where nothing changes; averages of a plain X are float64. In mode nearest a
     whole scale repeats elements. Otherwise places are by corners, centers or aligned corners,
-    UNSTATED_PLACES; of two nearest elements either counts, UNSTATED_ROUNDING, NEARER_NEIGHBOR.
-    Where it averages, raises NotSupported for other than real floating numbers; for a judge, also
-    where rounding decides if an infinity or NaN has the weight 0.
+    UNSTATED_PLACES; of two nearest elements either counts, UNSTATED_ROUNDING, NEARER_NEIGHBOR; next
+    to infinities and NaN an average may be NaN, WEIGHT_0_OF_NO_NUMBER. Where it averages, raises
+    NotSupported for other than real floating numbers; for a judge, also where rounding decides if
+    an infinity or NaN has the weight 0.
     """
     if coordinates_along(axis, "asymmetric").copy_the_input:
         return X
@@ -1125,8 +1129,10 @@ def upsampled(X: Array, scales: Sequence[float], mode: str) -> Array:
     `scales` has a finite number above 0 for each axis. "linear (including bilinear, trilinear,
     etc)": such a name is linear, or raises InvalidNode, by NAMES_OF_LINEAR. In mode nearest a whole
     scale repeats elements. Otherwise places are by corners, centers or aligned corners,
-    UNSTATED_PLACES; of two nearest elements either counts, UNSTATED_ROUNDING, NEARER_NEIGHBOR.
-    Sizes are cut off from exact products or those of float32: SIZE_IN_FLOAT32.
+    UNSTATED_PLACES (of an only element: CORNERS_OF_ONE_ELEMENT); of two nearest elements either
+    counts, UNSTATED_ROUNDING, NEARER_NEIGHBOR; next to infinities and NaN an average may be NaN,
+    WEIGHT_0_OF_NO_NUMBER. Sizes are cut off from exact products or those of float32:
+    SIZE_IN_FLOAT32.
 
     Raises InvalidNode for another mode, MemoryError for an output that is too large. Unless `mode`
     is nearest, raises NotSupported for other than real floating numbers; for a judge, also where
@@ -1164,7 +1170,9 @@ def upsample_1(
 
     In mode nearest a whole scale repeats elements. Otherwise places are by corners, centers or
     aligned corners, UNSTATED_PLACES; of two nearest elements either counts, UNSTATED_ROUNDING,
-    NEARER_NEIGHBOR. Sizes are exact or as float32 cuts them off, SIZE_IN_FLOAT32.
+    NEARER_NEIGHBOR; next to infinities and NaN an average may be NaN, WEIGHT_0_OF_NO_NUMBER. Sizes
+    are exact or as float32 cuts them off, SIZE_IN_FLOAT32. upsampling: the steps, which mutants
+    change.
 
     Raises InvalidNode for another rank or mode, or a scale below 1 or NaN; MemoryError for an
     output that is too large. In mode bilinear raises NotSupported for other than real floating
@@ -1181,7 +1189,9 @@ def upsample_7(upsampling: Upsampling, X: Array, *, mode: str, scales: Sequence[
 
     In mode nearest a whole scale repeats elements. Otherwise places are by corners, centers or
     aligned corners, UNSTATED_PLACES; of two nearest elements either counts, UNSTATED_ROUNDING,
-    NEARER_NEIGHBOR. Sizes are exact or as float32 cuts them off, SIZE_IN_FLOAT32.
+    NEARER_NEIGHBOR; next to infinities and NaN an average may be NaN, WEIGHT_0_OF_NO_NUMBER. Sizes
+    are exact or as float32 cuts them off, SIZE_IN_FLOAT32. upsampling: the steps, which mutants
+    change.
 
     Raises InvalidNode for another number of them, one below 1 or NaN, and a mode other than nearest
     and linear (NAMES_OF_LINEAR: bilinear and trilinear); MemoryError for an output that is too
@@ -1196,7 +1206,9 @@ def upsample_9(upsampling: Upsampling, X: Array, scales: Array, *, mode: str) ->
 
     In mode nearest a whole scale repeats elements. Otherwise places are by corners, centers or
     aligned corners, UNSTATED_PLACES; of two nearest elements either counts, UNSTATED_ROUNDING,
-    NEARER_NEIGHBOR. Sizes are exact or as float32 cuts them off, SIZE_IN_FLOAT32.
+    NEARER_NEIGHBOR; next to infinities and NaN an average may be NaN, WEIGHT_0_OF_NO_NUMBER. Sizes
+    are exact or as float32 cuts them off, SIZE_IN_FLOAT32. upsampling: the steps, which mutants
+    change.
 
     Raises InvalidNode for another shape of them, one below 1 or NaN, and a mode other than nearest
     and linear (NAMES_OF_LINEAR: bilinear and trilinear); MemoryError for an output that is too

@@ -218,12 +218,12 @@ def roi_align(
 ) -> Array:
     """Return Y, [num_rois, C, output_height, output_width], in the type of X.
 
-    X: [N, C, H, W]; rois: [num_rois, 4], as x1, y1, x2, y2; batch_indices: [num_rois], from 0 on. A
-    sampling_ratio of 0 is an adaptive number. default_mode: the coordinate_transformation_mode of a
-    node without one, as in version 10, which shifts nothing. Of mode max, the maximum is that of
-    interpolated values, or of their weighted parts, MAXIMUM. Unshifted regions smaller than an
-    element count as one element, or as they are, SMALL_REGION. aligning: the steps, which mutants
-    change.
+    X: [N, C, H, W]; rois: [num_rois, 4], as x1, y1, x2, y2, which times spatial_scale are places in
+    X; batch_indices: [num_rois], from 0 on. A sampling_ratio of 0 is an adaptive number.
+    default_mode: the coordinate_transformation_mode of a node without one, as in version 10, which
+    shifts nothing. Of mode max, the maximum is that of interpolated values, or of their weighted
+    parts, MAXIMUM. Unshifted regions smaller than an element count as one element, or as they are,
+    SMALL_REGION. aligning: the steps, which mutants change.
 
     Raises InvalidNode for other shapes, unknown modes, a negative output_height or output_width,
     and an index of no image. Raises NotSupported for an output_height or output_width of 0, a

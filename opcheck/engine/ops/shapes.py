@@ -86,8 +86,8 @@ def reshape(data: Array, shape: Array, *, allowzero: int = 0) -> Array:
 
     Raises InvalidNode for a shape that is not a list; with a size below -1, or -1 twice; with 0 and
     -1 under `allowzero`; with a 0 where `data` has no such axis; of another number of elements; and
-    for an `allowzero` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it. A -1 next to
-    an axis of 0, where any size would do, is refused too, or is the size that it was, 0 or 1:
+    for an `allowzero` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it. A -1 next to an
+    axis of 0, where any size would do, is refused too, or is the size that it was, 0 or 1:
     LENGTH_BESIDE_NOTHING.
     """
     allows_zero = flag("allowzero", allowzero)

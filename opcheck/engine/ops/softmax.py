@@ -292,7 +292,10 @@ def raw_logarithms(x: Array, axis: int) -> Array:
 
 
 def exponentials_of_raw_logarithms(x: Array, axis: int) -> Array:
-    """Return e^(x − (max + ln(sum))) along `axis`; see `raw_logarithms` for NaN."""
+    """Return e^(x − (max + ln(sum))) along `axis`.
+
+    A row is all NaN if it has NaN or +∞, or has −∞ alone.
+    """
     return xp.exp(raw_logarithms(x, axis))
 
 
@@ -1203,9 +1206,9 @@ def reduced(
 ) -> Array:
     """Return the losses, their sum or their mean: by `reduction` none, sum or mean.
 
-    A loss has the shape of the target, a sum or mean rank 0. `may_count_ignored`: the mean leaves
-    out ignored samples, or counts those that have a weight, by IGNORED_IN_THE_MEAN; otherwise it
-    leaves them out.
+    A loss has the shape of the target, a sum or mean rank 0. mean_of: makes the mean.
+    `may_count_ignored`: the mean leaves out ignored samples, or counts those that have a weight, by
+    IGNORED_IN_THE_MEAN; otherwise it leaves them out.
 
     Raises InvalidNode for another reduction, for shapes that do not fit, and for a target that is
     neither a class nor ignored; NotSupported for a mean of no samples.

@@ -512,11 +512,11 @@ def regressed_by_trees(
     transform: Transform = transformed,
     **attributes: Any,
 ) -> Array:
-    """Return the transformed scores Y, [N, n_targets], of `X`, [N, F].
+    """Return the transformed scores Y, [N, n_targets] in float32, of `X`, [N, F].
 
     An average is that of all trees or of votes, AVERAGE_OF; features of another type than
     thresholds are compared exactly, in float64 or in float32: PRECISION_OF_COMPARISONS. A score of
-    no votes is 0. test: tells where a node's expression holds.
+    no votes is 0. test: tells where a node's expression holds. transform: applies post_transform.
 
     Raises InvalidNode for an unknown aggregate_function, post_transform or mode; X of another rank
     or without a feature; attributes that do not fit together: lists of different lengths, ids that
@@ -546,12 +546,12 @@ def classified_by_trees(
 ) -> tuple[Any, Array]:
     """Return the label of the top class Y, [N], and the transformed scores Z, [N, E].
 
-    X: [N, F]. Y has the type of the labels, which are texts or integers. A class without votes
-    counts by its score of 0, or is passed over where another has votes: CLASSES_WITHOUT_VOTES. Of
-    equal scores the first or the last is the top, TOP_OF_EQUAL_SCORES; NaN is the largest, the
-    smallest or never exceeded, NAN_IN_ORDER. Features of another type than thresholds are compared
-    exactly, in float64 or in float32: PRECISION_OF_COMPARISONS. test: tells where a node's
-    expression holds.
+    X: [N, F]. Z is float32; Y has the type of the labels, which are texts or integers. A class
+    without votes counts by its score of 0, or is passed over where another has votes:
+    CLASSES_WITHOUT_VOTES. Of equal scores the first or the last is the top, TOP_OF_EQUAL_SCORES;
+    NaN is the largest, the smallest or never exceeded, NAN_IN_ORDER. Features of another type than
+    thresholds are compared exactly, in float64 or in float32: PRECISION_OF_COMPARISONS. test: tells
+    where a node's expression holds. transform: applies post_transform. top: finds the labels.
 
     Raises InvalidNode for labels of both types or none, an unknown post_transform or mode, X of
     another rank or without a feature; attributes that do not fit together: lists of different
@@ -697,7 +697,7 @@ def scored_by_trees(
     aggregate_function and post_transform are places in AGGREGATES and TRANSFORMS. An average is
     that of all trees or of votes, AVERAGE_OF; features of another type than thresholds are compared
     exactly, in float64 or in float32: PRECISION_OF_COMPARISONS. test: tells where a node's
-    expression holds.
+    expression holds. transform: applies post_transform. tree_roots: places among the nodes.
 
     Raises InvalidNode for another aggregate_function, post_transform or mode; for X of another rank
     or without a feature; for nodes, leaves, roots and targets that do not exist, nodes that lead to

@@ -21,6 +21,7 @@ from opcheck.diagnose.allowance import BEFORE_ASKING, NoTimeLeft
 from opcheck.diagnose.asking import Ask, Candidate, Inquiry
 from opcheck.diagnose.elements import ANY_VALUE, Elements, explanation
 from opcheck.diagnose.facts import LIMIT, LIMITS, PLAIN, CaseFacts, Feature, invalid
+from opcheck.diagnose.positions import explanation_by_place
 from opcheck.diagnose.rules import (
     FEWEST,
     Condition,
@@ -388,6 +389,7 @@ class _OperatorFailures:
             self._cover(group, standing, with_rules=False)
             self._choose_mutants_where_legal(group, standing, beside_chosen=False)
             self._choose_by_elements(group, only_all=True, any_outcome=False)
+            self._choose_by_place(group)
             self._choose_one_property_for_all(group, beside_mutants=False)
             # An exception has no values: what refuses under a condition is the condition.
             if group[0].record.failure != "raised":
@@ -612,6 +614,31 @@ class _OperatorFailures:
                 self._choose(Diagnosis(None, f"gives {found.text}", counts), explained)
                 for result in explained:
                     del failing[result.case.id]
+
+    def _choose_by_place(self, group: Sequence[DiagnosedResult]) -> None:
+        """Choose the place of wrong elements, in `chosen`, for those left of a group that have it.
+
+        It must be that of more than half of the questions left, whatever the values. Nothing is
+        chosen for other failures than wrong values, and without time, of which a part is left to
+        ask the backend.
+        """
+        left = self._without_cause(group)
+        if not left or left[0].record.failure != "values":
+            return
+        allowance = self.suspects.allowance
+        with suppress(NoTimeLeft), allowance.up_to(BEFORE_ASKING):
+            failing = self._elements_of_failures(left)
+            if 2 * len(failing) <= len(left):
+                return
+            passing = self._elements_of_passes()
+            found = explanation_by_place([*failing.values()], passing, allowance.check)
+            if found is None:
+                return
+            results = [result for result in left if result.case.id in failing]
+            explained = [results[number] for number in sorted(found.explained)]
+            if 2 * len(self._questions_of(explained)) > len(self._questions_of(left)):
+                counts = self._counts_of_elements(explained, group)
+                self._choose(Diagnosis(None, f"gives {found.text}", counts), explained)
 
     def _is_enough(
         self,

@@ -75,7 +75,8 @@ _MOST_CONDITIONS = 3
 _INPUT = "input_unchanged"
 #: Mutants whose values any mistake may have; where they are given says more.
 _SHOW_LITTLE = frozenset({"zeros", "nan_everywhere"})
-#: So many questions that fail in one type, and pass in others, are about the type.
+#: So many questions that fail in one type, and pass in others, are about the type; so many ways to
+#: fail need not have as many causes.
 _SEVERAL = 2
 #: An input or an output in the words of a fact.
 _INPUT_OR_OUTPUT = re.compile(r"\b(?:input|output) \w+|the (?:input|output)\b")
@@ -83,6 +84,12 @@ _INPUT_OR_OUTPUT = re.compile(r"\b(?:input|output) \w+|the (?:input|output)\b")
 _TYPES = tuple(f" is {name}" for name in DTYPES)
 #: A mutant that explains so many questions is no chance.
 _ENOUGH = 6
+#: How the cause begins of what is too large to be compared.
+_PROBABLY = "probably as in smaller cases: "
+#: One cause of so much of a group is likelier than several.
+_NEARLY_ALL = 0.9
+#: Ways to fail that one mistake may have in different cases.
+_WAYS_OF_ONE_MISTAKE: tuple[Failure | None, ...] = ("raised", "values", "shape", "dtype", "oom")
 #: A mutant that answers fewer questions than FEWEST must explain one in so many of those that fail.
 _LEAST_PART = 4
 
@@ -384,6 +391,10 @@ class _OperatorFailures:
             self._cover(group, standing, with_rules=failure in _WITH_MESSAGE)
         # 3. Mutants that explain other failures, also in pairs.
         self._try_chosen_mutants()
+        # One cause of all is likelier than several that explain parts.
+        for group in by_failure.values():
+            self._choose_one_for_all_elements(group)
+        self._choose_one_for_all_ways(by_failure)
         # 4. One mutant for several messages, or one that passes contradict, but not in such cases.
         for group in by_failure.values():
             self._cover(group, standing, with_rules=False)
@@ -615,6 +626,76 @@ class _OperatorFailures:
                 for result in explained:
                     del failing[result.case.id]
 
+    def _choose_one_for_all_elements(self, group: Sequence[DiagnosedResult]) -> None:
+        """Choose what is given where, in `chosen`, for a group of which mutants explain parts.
+
+        It must explain nearly all whose elements are known, at least half of the group; of the
+        others it is the probable cause. Nothing is chosen if one mutant explains nearly all, for
+        other failures than wrong values, and without time, of which a part is left to ask the
+        backend.
+        """
+        if group[0].record.failure != "values" or self._has_one_cause(group):
+            return
+        allowance = self.suspects.allowance
+        with suppress(NoTimeLeft), allowance.up_to(BEFORE_ASKING):
+            failing = self._elements_of_failures(group)
+            if len(failing) < max(FEWEST, len(group) / 2):
+                return
+            results = [result for result in group if result.case.id in failing]
+            passing = self._elements_of_passes()
+            for explain in (explanation_by_place, explanation):
+                found = explain([*failing.values()], passing, allowance.check)
+                if found and len(found.explained) >= _NEARLY_ALL * len(results):
+                    explained = [results[number] for number in sorted(found.explained)]
+                    counts = self._counts_of_elements(explained, group)
+                    self._choose(Diagnosis(None, f"gives {found.text}", counts), explained)
+                    unknown = [result for result in group if result.case.id not in failing]
+                    text = f"{_PROBABLY}gives {found.text}"
+                    counts = (len(unknown), len(unknown), 0, 0)
+                    self._choose(Diagnosis(None, text, counts), unknown)
+                    return
+
+    def _has_one_cause(self, group: Sequence[DiagnosedResult]) -> bool:
+        """Return True if one cause explains nearly all questions of a group, or all of one type.
+
+        Those that are too large to be compared do not count.
+        """
+        compared = [result for result in group if _nbytes(result) <= LARGEST]
+        by_cause: dict[str | None, list[DiagnosedResult]] = defaultdict(list)
+        for result in compared:
+            if result.case.id in self.chosen:
+                by_cause[self.chosen[result.case.id].mistake].append(result)
+        most = max((len(self._questions_of(one)) for one in by_cause.values()), default=0)
+        return most >= _NEARLY_ALL * len(self._questions_of(compared))
+
+    def _choose_one_for_all_ways(
+        self, by_failure: Mapping[Failure | None, Sequence[DiagnosedResult]]
+    ) -> None:
+        """Choose a condition that all failures of the operator have, in whatever way they fail.
+
+        No pass meets it, and it is no limit on a size. So one mistake may give wrong values here,
+        and raise there. Each way keeps words of its own. Nothing is chosen for failures of one way,
+        or if one mutant explains nearly all.
+        """
+        ways = {way: group for way, group in by_failure.items() if way in _WAYS_OF_ONE_MISTAKE}
+        failing = [result for group in ways.values() for result in group]
+        if len(ways) < _SEVERAL or self._has_one_cause(failing):
+            return
+        passes = [
+            result.subject
+            for result in self.results
+            if result.record.verdict is Verdict.PASS and not result.record.refused
+        ]
+        others = self.facts.bits(passes) | self.inquiry.passing
+        condition = self._condition(failing, others, failing) if passes else None
+        if condition is None or not condition.text or condition.rank == LIMIT:
+            return
+        if len(self._under(condition, failing)) < len(failing):
+            return
+        for group in ways.values():
+            text = f"{self._way(group, self._shared_message(group))}{_where(condition)}"
+            self._choose(self._diagnosis(None, text, condition), group)
+
     def _choose_by_place(self, group: Sequence[DiagnosedResult]) -> None:
         """Choose the place of wrong elements, in `chosen`, for those left of a group that have it.
 
@@ -699,6 +780,8 @@ class _OperatorFailures:
         left = self._without_cause(group)
         is_accepted = group[0].record.failure == "accepted"
         if is_accepted or len(left) < FEWEST or not self._others(left, group):
+            return
+        if self._is_of_too_few(left, group):
             return
         fitting = [{*self.fitting[result.case.id]} for result in left]
         of_all = set.intersection(*fitting)
@@ -962,7 +1045,7 @@ class _OperatorFailures:
         bases = self.facts.bits(result.subject for result in left)
         others = self._others(left, group)
         proven = [one for one in self.inquiry.proven(bases) if one.rank < LIMIT]
-        if not proven:
+        if not proven or self._is_of_too_few(left, group):
             return
         changed = self.inquiry.passing
 
@@ -1021,6 +1104,8 @@ class _OperatorFailures:
         bases = self.facts.bits(result.subject for result in left)
         if not others or (bases | self.inquiry.failing(bases)).bit_count() < FEWEST:
             return
+        if self._is_of_too_few(left, group):
+            return
         terms = self.inquiry.needed_together(bases, others)
         if terms is not None:
             alike = self.facts.bits(result.subject for result in group)
@@ -1037,6 +1122,8 @@ class _OperatorFailures:
         """
         left = self._without_cause(group)
         if len(left) < FEWEST or len(self._questions_of(left)) < _SEVERAL:
+            return
+        if self._is_of_too_few(left, group):
             return
         others = self._others(left, group)
         by_question: dict[tuple[object, ...], int] = defaultdict(int)
@@ -1155,7 +1242,7 @@ class _OperatorFailures:
             if cause:
                 by_cause[cause].append(result)
         for cause, results in by_cause.items():
-            text = f"probably as in smaller cases: {cause.text}"
+            text = f"{_PROBABLY}{cause.text}"
             counts = (len(results), len(too_large), 0, 0)
             self._choose(Diagnosis(None, text, counts), results)
 
@@ -1201,6 +1288,8 @@ class _OperatorFailures:
         explained = self._under(condition, left)
         if not self._is_typical(explained, left, others, group):
             return None
+        if self._is_of_too_few(explained, group):
+            return None
         if len(explained) == len(left):
             condition = self._simpler(condition, left, group) or condition
         text = f"{self._way(explained, message)}{_where(condition)}"
@@ -1234,6 +1323,17 @@ class _OperatorFailures:
             if not rest:
                 return True
         return False
+
+    def _is_of_too_few(
+        self, explained: Sequence[DiagnosedResult], group: Sequence[DiagnosedResult]
+    ) -> bool:
+        """Return True if a condition explains less than half of a group, and few questions.
+
+        What the rest fails by most often explains these, too: fewer than six share some property by
+        chance.
+        """
+        questions = len(self._questions_of(explained))
+        return questions < _ENOUGH and 2 * questions < len(self._questions_of(group))
 
     def _rule_of_accepted(
         self,

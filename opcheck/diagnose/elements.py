@@ -223,15 +223,24 @@ def _relations(node: Node, shape: tuple[int, ...]) -> Iterator[tuple[str, Mask]]
     They equal one, which is rounded to their type, or are above or below it.
     """
     for label, x in _labelled(node):
-        if not is_real(x) or not _broadcasts(x.shape, shape):
+        is_number = is_real(x) or x.dtype.kind in "iu"
+        if not is_number or not _broadcasts(x.shape, shape):
             continue
         for name, value in _single_values(node):
             if isinstance(value, str) or name.startswith("default_"):
                 continue
-            number = wide(np.asarray(value).astype(x.dtype))
+            number = _rounded(value, x)
             yield f"{label} equals `{name}`", np.asarray(wide(x) == number)
             yield f"{label} has a value above `{name}`", np.asarray(wide(x) > number)
             yield f"{label} has a value below `{name}`", np.asarray(wide(x) < number)
+
+
+def _rounded(value: Any, like: Array) -> Floats:
+    """Return a number as float64, rounded to the type of an array of floats; [] in shape."""
+    if not is_real(like):
+        return np.asarray(value, np.float64)
+    with np.errstate(all="ignore"):
+        return wide(np.asarray(value).astype(like.dtype))
 
 
 def _broadcasts(one: tuple[int, ...], shape: tuple[int, ...]) -> bool:

@@ -106,7 +106,8 @@ def _is_all_wrong_at(place: Place, elements: Elements, outcome: str) -> bool:
         return False
     shows = showing(elements, outcome)
     wrong = np.count_nonzero(elements.wrong)
-    return bool((shows & ~at).any()) and wrong >= _NEARLY_ALL * np.count_nonzero(shows & at)
+    is_elsewhere = bool((shows & ~at).any())
+    return is_elsewhere and bool(wrong >= _NEARLY_ALL * np.count_nonzero(shows & at))
 
 
 def _is_telling(explained: Sequence[Elements]) -> bool:
@@ -145,7 +146,7 @@ def _behind_whole_vectors_of_rows(width: int, shape: Shape) -> Mask:
 def _is_last(shape: Shape) -> Mask:
     """Mask the last element of a tensor of several."""
     size = int(np.prod(shape))
-    return np.arange(size).reshape(shape) == max(1, size - 1)
+    return np.asarray(np.arange(size).reshape(shape) == max(1, size - 1))
 
 
 def _is_behind_the_first(axis: int, shape: Shape) -> Mask:

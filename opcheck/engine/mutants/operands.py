@@ -46,7 +46,7 @@ def mutants(schema: Schema) -> Iterator[Mutant]:
         yield Mutant("inputs_before_the_last_ignored", text, partial(_of_inputs, -1, None))
     for one, other in combinations(range(_MOST_MOVED), 2):
         name = f"moved_axes_{one}_and_{other}_exchanged"
-        text = f"of the axes that are moved, numbers {one} and {other} were exchanged"
+        text = f"where axes are moved, the ones that become {one} and {other} were exchanged"
         yield faulty("permute_dims", name, text, partial(with_axes_exchanged, one, other))
 
 

@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from opcheck import interrupt
-from opcheck.analysis import RAISED, UNJUDGED, WAYS
+from opcheck.analysis import NOT_EXPLAINED, RAISED, UNJUDGED, WAYS
 from opcheck.diagnose import asking
 from opcheck.diagnose.allowance import BEFORE_ASKING, NoTimeLeft
 from opcheck.diagnose.asking import Ask, Candidate, Inquiry
 from opcheck.diagnose.elements import ANY_VALUE, Elements, explanation
 from opcheck.diagnose.facts import LIMIT, LIMITS, PLAIN, CaseFacts, Feature, invalid
-from opcheck.diagnose.positions import explanation_by_place
+from opcheck.diagnose.positions import common_places, explanation_by_place
 from opcheck.diagnose.rules import (
     FEWEST,
     Condition,
@@ -90,6 +90,8 @@ _PROBABLY = "probably as in smaller cases: "
 _NEARLY_ALL = 0.9
 #: Ways to fail that one mistake may have in different cases.
 _WAYS_OF_ONE_MISTAKE: tuple[Failure | None, ...] = ("raised", "values", "shape", "dtype", "oom")
+#: Failures of which the type and the place of the wrong elements say something.
+_OF_OUTPUTS: tuple[Failure | None, ...] = ("values", "shape", "dtype", "precision")
 #: A mutant that answers fewer questions than FEWEST must explain one in so many of those that fail.
 _LEAST_PART = 4
 
@@ -308,6 +310,8 @@ class _OperatorFailures:
             searched()
         #: The cause of each case that has one.
         self.chosen: dict[str, Diagnosis] = {}
+        #: What is known of others, as a remark that is no cause.
+        self.known: dict[str, Diagnosis] = {}
 
     def _uncontradicted(self, result: DiagnosedResult, *, everywhere: bool = True) -> list[str]:
         """Return the names of mutants that fit, and that no pass of the same kernel contradicts.
@@ -427,6 +431,12 @@ class _OperatorFailures:
         self._choose_causes_of_smaller_ones()
         # 9. That all are wrong says less than any pattern.
         self._choose_every_case(by_failure.get("values", []))
+        # 10. A mistake of many elements, though the passes that contradict it have no property.
+        for group in by_failure.values():
+            self._choose_telling_mutant(group)
+        # 11. What is known of those without a cause.
+        for group in by_failure.values():
+            self._note_what_is_known(self._without_cause(group))
         for result in self.failing:
             self.searched()
             yield result.case.id, self._diagnoses_of(result)
@@ -445,10 +455,66 @@ class _OperatorFailures:
         elif result.record.failure == "raised":
             cause = Diagnosis(None, f"{RAISED} {self.exceptions[result.message]}")
         else:
-            return tuple(dict.fromkeys(remarks))
+            known = [self.known[case]] if case in self.known else []
+            return tuple(dict.fromkeys([*known, *remarks]))
         others = [name for name in self.uncontradicted[case] if name != cause.mistake]
         fitting = [as_diagnosis(self.fitting[case][name]) for name in others]
         return tuple(dict.fromkeys([cause, *fitting, *remarks]))
+
+    def _choose_telling_mutant(self, group: Sequence[DiagnosedResult]) -> None:
+        """Choose the mutant that gives all of a group without a cause, in `chosen`, if it can be.
+
+        All of the group must be without a cause, and have many wrong elements that the mutant gives
+        exactly: that is no chance. Passes contradict it, so that it must have a condition, which is
+        not known: the counts have these passes. Nothing is chosen without time, and for failures
+        without values.
+        """
+        left = self._without_cause(group)
+        if len(left) < len(group) or group[0].record.failure not in _OF_OUTPUTS:
+            return
+        op = left[0].case.op
+        for name, mutant in self.fitting[left[0].case.id].items():
+            if name in _SHOW_LITTLE or not self.suspects.has_many_elements(op, name):
+                continue
+            if all(name in self.fitting[result.case.id] for result in left):
+                with suppress(NoTimeLeft):
+                    contradicting = self._against(mutant, of_legal=True)
+                    counts = self._counts_with_exceptions(contradicting, left, group)
+                    self._choose(Diagnosis(name, as_diagnosis(mutant).text, counts), left)
+                return
+
+    def _note_what_is_known(self, left: Sequence[DiagnosedResult]) -> None:
+        """Note, in `known`, what failures of one way without a cause have in common.
+
+        That is their types, if others pass, and the places of their wrong elements. Nothing is
+        noted of exceptions, which say more, of accepted invalid models, and of single failures.
+        """
+        if len(left) < _SEVERAL or left[0].record.failure not in _OF_OUTPUTS:
+            return
+        parts = [*self._common_types(left), *self._common_places(left)]
+        if parts:
+            words = "; ".join([WAYS[left[0].record.failure], *parts])
+            known = Diagnosis(None, f"{NOT_EXPLAINED}: {words}")
+            self.known.update((result.case.id, known) for result in left)
+
+    def _common_types(self, left: Sequence[DiagnosedResult]) -> Iterator[str]:
+        """Yield the one or two types of all failures in words, if a case of another type passes."""
+        types = {cell_of(result.case).dtype for result in left}
+        others = {
+            cell_of(result.case).dtype
+            for result in self.results
+            if result.record.verdict is Verdict.PASS
+        }
+        if len(types) <= _SEVERAL and "" not in types and others - types:
+            yield f"all are of {' or '.join(sorted(types))}"
+
+    def _common_places(self, left: Sequence[DiagnosedResult]) -> Iterator[str]:
+        """Yield the first place of all wrong elements of all failures, if these are known."""
+        with suppress(NoTimeLeft):
+            failing = self._elements_of_failures(left)
+            if len(failing) == len(left):
+                for place in common_places([*failing.values()])[:1]:
+                    yield f"the wrong elements are {place}"
 
     def _without_cause(self, group: Iterable[DiagnosedResult]) -> list[DiagnosedResult]:
         """Return the results of a group whose cause is not in `chosen` yet, in their order."""
@@ -483,7 +549,7 @@ class _OperatorFailures:
             left = self._without_cause(group)
             if not left:
                 return
-            best, explained = self._best_mutant(left, standing)
+            best, explained = self._best_mutant(left, standing, group)
             rule = None
             if with_rules and len(explained) < len(left):
                 self._ask_about(left, group)
@@ -530,15 +596,18 @@ class _OperatorFailures:
         return f"{text},"
 
     def _best_mutant(
-        self, left: Sequence[DiagnosedResult], standing: Counter[str]
+        self,
+        left: Sequence[DiagnosedResult],
+        standing: Counter[str],
+        group: Sequence[DiagnosedResult],
     ) -> tuple[str, list[DiagnosedResult]]:
         """Return the name of the mutant that explains the most of those left, and these results.
 
         "" and no result if none explains any, or each may fit by chance: if what it explains are
         fewer than three exceptions, or fewer than three questions and fewer than a quarter of the
-        questions left. All types and versions of a case are one question. Ties go to the mutant
-        with the larger `standing`, the number of cases that it explains over all operators, then to
-        the one found earlier.
+        questions left, or of the whole group if the answers are of a few values. All types and
+        versions of a case are one question. Ties go to the mutant with the larger `standing`, the
+        number of cases that it explains over all operators, then to the one found earlier.
         """
         places: dict[str, list[int]] = defaultdict(list)
         for result in left:
@@ -554,9 +623,19 @@ class _OperatorFailures:
             # An exception says more than a mutant that may fit it by chance.
             is_raised = explained[0].record.failure == "raised"
             is_little = is_raised and len(explained) < FEWEST
+            is_little |= not is_raised and self._is_little_of(group, explained, best)
             if not is_little and not self._may_fit_by_chance(explained, left):
                 return best, explained
         return "", []
+
+    def _is_little_of(
+        self, group: Sequence[DiagnosedResult], explained: Sequence[DiagnosedResult], mutant: str
+    ) -> bool:
+        """Return True if a mutant explains too little of a group, by answers of a few values."""
+        op = explained[0].case.op
+        return self._may_fit_by_chance(explained, group) and not self.suspects.is_telling(
+            op, mutant
+        )
 
     def _may_fit_by_chance(
         self, explained: Sequence[DiagnosedResult], left: Sequence[DiagnosedResult]
@@ -926,7 +1005,7 @@ class _OperatorFailures:
             if not results:
                 continue
             mutant = self.fitting[results[0].case.id][name]
-            if self._shows_too_little(mutant, results, without_cause):
+            if self._shows_too_little(mutant, results, without_cause, group):
                 continue
             # No condition rests on fewer questions: then one contradiction is enough.
             enough = None if len(self._questions_of(results)) >= FEWEST else 1
@@ -1154,13 +1233,18 @@ class _OperatorFailures:
         mutant: Mutant,
         explained: Sequence[DiagnosedResult],
         left: Sequence[DiagnosedResult],
+        group: Sequence[DiagnosedResult],
     ) -> bool:
         """Return True if a mutant that passes contradict explains too little of what is left.
 
         A derived one must fit three questions, others not by chance, and an answer with an element.
-        If all that it fits are degenerate, in which mistakes look alike, it must fit all of those
-        left. `explained` is not empty.
+        It must not give few values of few questions of the group. If all that it fits are
+        degenerate, in which mistakes look alike, it must fit all of those left. `explained` is not
+        empty.
         """
+        is_telling = self.suspects.is_telling(explained[0].case.op, mutant.name)
+        if self._is_of_too_few(explained, group) and not is_telling:
+            return True
         if mutant.derived and len(self._questions_of(explained)) < FEWEST:
             return True
         if not self.suspects.gives_elements(explained[0].case.op, mutant):

@@ -512,6 +512,13 @@ def _bounds_of_size(
     if wrong.max() < right.min():
         bound, words = _bound_between(wrong.max(), right.min())
         yield f"closer to 0 than {words}", partial(_is_near_0, bound)
+        return
+    # Engines may flush subnormal numbers, and 0 is right of many mistakes.
+    least = float(np.finfo(np.float32).tiny)
+    normal = right[right >= least]
+    if normal.size and least <= wrong.min() and wrong.max() < normal.min():
+        bound, words = _bound_between(wrong.max(), normal.min())
+        yield f"closer to 0 than {words}, and not 0", partial(_is_near_0_and_normal, bound)
 
 
 def _bounds_of_value(
@@ -532,6 +539,10 @@ def _is_beyond(bound: float, x: Floats) -> Mask:
 
 def _is_near_0(bound: float, x: Floats) -> Mask:
     return np.asarray(np.abs(x) < bound)
+
+
+def _is_near_0_and_normal(bound: float, x: Floats) -> Mask:
+    return np.asarray((np.abs(x) < bound) & (np.abs(x) >= float(np.finfo(np.float32).tiny)))
 
 
 def _is_above(bound: float, x: Floats) -> Mask:

@@ -413,6 +413,28 @@ def _of_pairs(case: Case) -> Iterator[_Fact]:
                     yield text, VALUE, None
 
 
+def _of_lengths(case: Case, stated: Mapping[str, object]) -> Iterator[_Fact]:
+    """Yield inputs of rank 1 that are shorter than the first input along `axis`, as facts.
+
+    Without an axis, they are shorter than its number of elements. `stated` are the values that the
+    case states, by name.
+    """
+    if not case.inputs:
+        return
+    first, *others = case.inputs
+    along = "along `axis`, or in all without it"
+    axis = stated.get("axis", defaults_of(case.op).get("axis"))
+    if not isinstance(axis, int):
+        length = prod(first.shape)
+    elif -len(first.shape) <= axis < len(first.shape):
+        length = first.shape[axis]
+    else:
+        return
+    for spec in others:
+        if len(spec.shape) == 1 and spec.shape[0] < length:
+            yield f"input {spec.name} is shorter than {first.name} {along}", VALUE, None
+
+
 def _of_broadcasting(one: TensorSpec, other: TensorSpec) -> Iterator[_Fact]:
     """Yield which of two inputs is stretched to the other's shape, as facts; none of other shapes.
 
@@ -456,6 +478,7 @@ def _of_values(case: Case) -> Iterator[_Fact]:
         yield from _of_kind(name, integers, case)
     yield from _of_defaults(case, stated)
     yield from _of_lists_left_out(case, stated)
+    yield from _of_lengths(case, stated)
 
 
 def _of_kind(name: str, integers: Sequence[int], case: Case) -> Iterator[_Fact]:

@@ -22,8 +22,9 @@ _WIDTHS = (2, 4, 8, 16, 32, 64)
 #: Axes by which places are told apart, counted from the front; the last one has words of its own.
 _AXES = (0, 1, 2, 3)
 _LAST = -1
-#: So many cases at least must have the same place.
+#: So many cases at least must have the same place, of so many shapes.
 _FEWEST = 3
+_SHAPES = 2
 #: So much of what shows the outcome at a place is wrong: other elements are right by chance.
 _NEARLY_ALL = 0.75
 
@@ -72,23 +73,37 @@ def explanation_by_place(
     passes. Elements that would not show the outcome do not count, nor do passes with one value in
     all of the output. Calls `check` before each place, and raises what that raises.
     """
-    best: Explanation | None = None
+    found: list[Explanation] = []
     for outcome, numbers in outcomes_of(failing).items():
         for dtype in ("", *types_of(numbers, failing)):
-            passes = [
-                one for one in passing if (not dtype or dtype in one.types) and _is_varied(one)
-            ]
-            shown = [(one, showing(one, outcome)) for one in passes]
+            scope = [one for one in passing if not dtype or dtype in one.types]
+            passes = [_Pass(one, showing(one, outcome)) for one in scope if _is_varied(one)]
             for place in places():
                 check()
                 explained = [n for n in numbers if _is_all_wrong_at(place, failing[n], outcome)]
-                least = max(_FEWEST - 1, len(best.explained) if best else 0)
-                if len(explained) <= least or not _is_telling([failing[n] for n in explained]):
-                    continue
-                if not any((place.at(one) & shows).any() for one, shows in shown):
+                if _is_sure(place, [failing[n] for n in explained], passes):
                     text = f"the element is {place.text}{f' and {dtype}' if dtype else ''}"
-                    best = Explanation(outcome, text, frozenset(explained))
-    return best
+                    found.append(Explanation(outcome, text, frozenset(explained)))
+    # Of equal ones, the first is the likeliest.
+    return max(found, key=lambda one: len(one.explained), default=None)
+
+
+class _Pass(NamedTuple):
+    """The elements of a case that passes, and a mask of those that would show an outcome."""
+
+    elements: Elements
+    shows: Mask
+
+
+def _is_sure(place: Place, explained: Sequence[Elements], passes: Sequence[_Pass]) -> bool:
+    """Return True for a place of three failing cases of two shapes that no pass contradicts.
+
+    Of the failing cases, those with one value in all of the output have no shape.
+    """
+    shapes = {one.shape for one in explained if _is_varied(one)}
+    if len(explained) < _FEWEST or len(shapes) < _SHAPES:
+        return False
+    return not any((place.at(one) & shows).any() for one, shows in passes)
 
 
 def _is_varied(elements: Elements) -> bool:
@@ -108,12 +123,6 @@ def _is_all_wrong_at(place: Place, elements: Elements, outcome: str) -> bool:
     wrong = np.count_nonzero(elements.wrong)
     is_elsewhere = bool((shows & ~at).any())
     return is_elsewhere and bool(wrong >= _NEARLY_ALL * np.count_nonzero(shows & at))
-
-
-def _is_telling(explained: Sequence[Elements]) -> bool:
-    """Return True for outputs of two shapes that have different values."""
-    varied = [one for one in explained if _is_varied(one)]
-    return len({one.shape for one in varied}) > 1
 
 
 def common_places(failing: Sequence[Elements]) -> list[str]:

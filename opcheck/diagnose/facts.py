@@ -83,6 +83,7 @@ def features(cases: Sequence[Case]) -> list[Feature]:
         _of_inputs,
         _of_sequences,
         _of_pairs,
+        _of_lengths,
         _of_values,
         _of_kernel,
         _of_outputs,
@@ -413,17 +414,17 @@ def _of_pairs(case: Case) -> Iterator[_Fact]:
                     yield text, VALUE, None
 
 
-def _of_lengths(case: Case, stated: Mapping[str, object]) -> Iterator[_Fact]:
+def _of_lengths(case: Case) -> Iterator[_Fact]:
     """Yield inputs of rank 1 that are shorter than the first input along `axis`, as facts.
 
-    Without an axis, they are shorter than its number of elements. `stated` are the values that the
-    case states, by name.
+    Without an axis, they are shorter than its number of elements. Nothing is yielded for operators
+    without this attribute.
     """
-    if not case.inputs:
+    if not case.inputs or "axis" not in defaults_of(case.op):
         return
     first, *others = case.inputs
     along = "along `axis`, or in all without it"
-    axis = stated.get("axis", defaults_of(case.op).get("axis"))
+    axis = case.attrs.get("axis", defaults_of(case.op)["axis"])
     if not isinstance(axis, int):
         length = prod(first.shape)
     elif -len(first.shape) <= axis < len(first.shape):
@@ -478,7 +479,6 @@ def _of_values(case: Case) -> Iterator[_Fact]:
         yield from _of_kind(name, integers, case)
     yield from _of_defaults(case, stated)
     yield from _of_lists_left_out(case, stated)
-    yield from _of_lengths(case, stated)
 
 
 def _of_kind(name: str, integers: Sequence[int], case: Case) -> Iterator[_Fact]:

@@ -18,11 +18,13 @@ a warning. A shipped case says so by its rule, `should`. A case of yours that st
 nor an answer, a model of one node, and a node that `opcheck locate` judges get the rule from the
 engine, by this table ([table.py](../opcheck/engine/suggestions/table.py)).
 
-- *Elements*: a wrong answer is a warning if only such elements are wrong. Anything else that is
-  wrong is *fail*, and so is a value that no text suggests: a subnormal number may be zero and no
-  number of normal size, a rounded one the next number on either side.
+- *Elements*: a wrong answer is a warning if only such elements are wrong, and each has a value of
+  those in the column *admitted*. Anything else that is wrong is *fail*.
 - *Refusal*: a refusal is a warning. A wrong answer is *fail*.
-- *Node*: any wrong answer is a warning, and so are another shape and a refusal.
+- *Node*: an answer of those in the column *admitted* is a warning, of another shape too, and so is
+  a refusal. Any other wrong answer is *fail*.
+- *Admitted* is what an honest engine gives for the reason that stands next to it. A subnormal
+  number in it may always be zero.
 - Your own `rule: must`, a stated answer or a stated tolerance makes each deviation *fail*.
 - A whole model has no rule: an answer of it that is wrong is *fail*, and `opcheck locate` shows the
   node as a warning.
@@ -32,10 +34,20 @@ engine, by this table ([table.py](../opcheck/engine/suggestions/table.py)).
 
 def page() -> str:
     """Return the page."""
-    rows = ["| id | what is only suggested | of | operators |", "|---|---|---|---|"]
+    rows = [
+        "| id | what is only suggested | of | admitted | operators |",
+        "|---|---|---|---|---|",
+    ]
     for suggestion in SUGGESTIONS:
         names = ", ".join(sorted(suggestion.operators))
-        rows.append(f"| `{suggestion.id}` | {suggestion.text} | {suggestion.scope} | {names} |")
+        cells = (
+            f"`{suggestion.id}`",
+            suggestion.text,
+            suggestion.scope,
+            suggestion.admitted,
+            names,
+        )
+        rows.append(f"| {' | '.join(cells)} |")
     return "\n".join([_INTRODUCTION, *rows, ""])
 
 

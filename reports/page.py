@@ -1,8 +1,8 @@
 """The published pages: what stored runs, ledgers, weights and a benchmark say, in Markdown.
 
-`README.md` has a row an operator, `ENGINE/README.md` a line a defect, `ENGINE/OPERATOR.md` the
-details of those that were confirmed with that operator. Everything is computed from the files of
-this folder; nothing is run.
+`README.md` has a row an engine, `operators.md` a row an operator, `ENGINE/README.md` a line a
+defect, `ENGINE/OPERATOR.md` the details of those that were confirmed with that operator. Everything
+is computed from the files of this folder; nothing is run.
 """
 
 from __future__ import annotations
@@ -117,7 +117,11 @@ class Site:
 
     def files(self) -> dict[str, str]:
         """Return every file by its path in this folder."""
-        found = {"README.md": _text(_front(self)), "timings.md": _text(_bench(self.bench))}
+        found = {
+            "README.md": _text(_front(self)),
+            "operators.md": _text(_operators(self)),
+            "timings.md": _text(_bench(self.bench)),
+        }
         for engine in self.engines:
             at = engine.one.address
             found[f"{at}/README.md"] = _text(engine.lines())
@@ -142,7 +146,12 @@ def _front(site: Site) -> Iterator[str]:
     yield from ("# What opcheck found", "", _MADE, "")
     yield from _headline(runs)
     yield from _scoreboard(site)
-    yield from _operators(site)
+    yield from (
+        "## Operators",
+        "",
+        "[Each operator](operators.md) has a row, with links to what is wrong with it.",
+        "",
+    )
     yield from _more(site)
     yield from _used(site)
     yield from _environment(runs)
@@ -279,13 +288,13 @@ def _operators(site: Site) -> Iterator[str]:
             cells = [engine.cell(name) if name in judged else "·" for engine in site.engines]
             rows.append([name, _share(float(share)), *cells])
     engines = [f"[{one.address}]({one.address}/README.md)" for one in site.runs]
-    yield from ("## Operators", "")
+    yield from ("# Operators and engines", "", _MADE, "")
     yield (
-        "The share of the nodes of models that are of the operator; the share of cases that are "
-        "right, each sentence weighing alike, where some are wrong; and the cells without a "
-        "failure, of those judged: `–` where an engine implements none, `·` where opcheck has no "
-        "suite. "
-        "Links lead to what is wrong, and to each version."
+        "What [the scoreboard](README.md#engines) counts, by operator: the share of the nodes of "
+        "models that are of the operator; the share of cases that are right, each sentence "
+        "weighing alike, where some are wrong; and the cells without a failure, of those judged: "
+        "`–` where an engine implements none, `·` where opcheck has no suite. Links lead to what "
+        "is wrong, and to each version."
     )
     yield ""
     # Their long names would push columns of the others out of a narrow window.
@@ -295,7 +304,7 @@ def _operators(site: Site) -> Iterator[str]:
     ]
     columns = ["operator", "in models", *engines]
     yield from (*table(columns, of_onnx, numbers=1 + len(site.runs)), "")
-    yield from ("### Operators of DirectML", "", "Each engine runs the ONNX graph of them.", "")
+    yield from ("## Operators of DirectML", "", "Each engine runs the ONNX graph of them.", "")
     yield from (*table(["operator", *engines], of_direct_ml, numbers=len(site.runs)), "")
 
 
@@ -542,7 +551,7 @@ class Engine:
         """Return the page of an operator: its versions, and its defects in full."""
         one = self.one
         yield from (f"# {name} in {one}", "", _MADE, "")
-        yield f"[All defects of {one.address}](README.md), [the scoreboard](../README.md#operators)"
+        yield f"[All defects of {one.address}](README.md), [all operators](../operators.md)"
         yield ""
         yield from (*self._versions(name), "")
         for group in self.homes.get(name, ()):

@@ -12,7 +12,8 @@
 Whole runs go to `runs/`, which git ignores: a release of opcheck has them as files, as
 `.github/workflows/runs.yml` makes them. What the pages need of them goes to `results/`, what
 `confirm.py` sees to `shown/`, timings to `bench.jsonl.gz`, and the pages of it all to
-`README.md`, `timings.md` and a folder for each engine; pages that no longer belong are deleted.
+`README.md`, `operators.md`, `timings.md` and a folder for each engine; pages that no longer belong
+are deleted.
 With `--shards`, an interrupted run takes up where it stopped: its parts are in `runs/parts`.
 Ledgers are checked first. A run that fails, or that is incomplete, is not published: its last lines
 are printed, the published results stay, and the exit status is 1.

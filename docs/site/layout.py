@@ -79,13 +79,19 @@ SECTIONS = (
     Section("Operators", ["operators/index", "docs/operators"]),
     Section(
         "Scoreboard",
-        ["reports/README", *(f"reports/{name}/README" for name in ENGINES), "reports/timings"],
+        [
+            "reports/README",
+            "reports/operators",
+            *(f"reports/{name}/README" for name in ENGINES),
+            "reports/timings",
+        ],
     ),
 )
 #: Titles in the navigation, where the page's own would not tell it from others.
 TITLES: Mapping[str, str] = {
     "operators/index": "All operators",
     "docs/operators": "What is judged",
+    "reports/operators": "Operators and engines",
     "reports/timings": "Timings of engines",
 }
 #: What lies elsewhere in the repository and is another page here.

@@ -15,6 +15,8 @@ used of them:
 - The *floor* is the size below which engines may flush numbers to 0.
 - *Scatter* is the size of errors next to the *deviation* that independent roundings would have.
 - Of a *whole* model bounds may grow beyond use; what they leave open, scatter decides.
+
+A `want` has a bound here, but in `pardon` it may have none.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -182,10 +184,10 @@ def fits_at_least(want: Want, got: Array, dtype: DType) -> bool:
     """Return True if `got` is right by the least error that the bound allows, known at once.
 
     That is a relative error that the first tier allows every element. The bound itself, which takes
-    much longer, is not computed. `got` is in `dtype`, the shape of `want.values` and native byte
-    order. After False, `got` may be right: so for values that were rounded, for integers and
-    booleans, and where an element is NaN. Raises what the operator's formula raises where it is
-    evaluated for the first time.
+    much longer, is not computed. `want` has a bound; `got` is in `dtype`, the shape of
+    `want.values` and native byte order. After False, `got` may be right: so for values that were
+    rounded, for integers and booleans, and where an element is NaN. Raises what the operator's
+    formula raises where it is evaluated for the first time.
     """
     bound = want.expected
     if want.rounded is not None or dtype.kind != "float":
@@ -299,7 +301,7 @@ def judge(want: Want, got: Array, dtype: DType, tier: Tier, *, alone: bool = Fal
         if shares.max(initial=0) <= 1:
             # Each element keeps to its own error, without those in common and of rounding.
             return ByElement(shares, room.own, nothing, _unjudged(want, room.own, room, tier))
-    return _judge(want, got, dtype, tier, alone)
+    return _judge_floats(want, got, dtype, tier, alone)
 
 
 def _errors(want: Want, got: Array) -> Floats:
@@ -335,7 +337,7 @@ def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
     return np.asarray(vague | room.unknown)
 
 
-def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByElement:
+def _judge_floats(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByElement:
     """Judge floats by one tier, and if not `alone` next to their group, in all cases.
 
     Right is a number to which some value within the allowed error rounds, an infinity only if that
@@ -586,7 +588,7 @@ SCATTER = 60.0
 #: As `SCATTER`, of an arithmetic that is declared, of which no wider one has to be told apart. Sums
 #: of 4,096 numbers of one sign, which stop growing in bfloat16, scatter nine times as far.
 DECLARED_SCATTER = 10.0
-#: Honest answers scatter by no more than so much less, on random data and on any that is judged.
+#: Data not drawn at random are judged if honest orders scatter by at most SCATTER divided by this.
 _OF_HONEST = 3
 #: Narrower numbers to which factors may have been rounded, by their unit roundoff.
 _CUTS = {
@@ -612,7 +614,7 @@ _WORST_OF_MODEL = 10
 _MOST_OF_MODELS = 0.125
 #: Ratios from here on are written with an exponent.
 _TOO_LONG_TO_WRITE = 10**9
-#: The part of the elements, from the smallest on, whose own size or error may be an exception.
+#: One in so many elements, the smallest or those furthest off, may be an exception.
 _EIGHTH = 8
 #: Elements so many times larger than one do not count for its size.
 _LARGER = 1024
@@ -751,9 +753,9 @@ def scatters_independently(want: Want) -> bool:
     """Return True if on the data of `want` honest orders of computing scatter as the theory says.
 
     Those are the plain answer, sums one by one in both directions, and functions that are off to
-    either side. The theory takes roundings for independent, which those of equal
-    or periodic terms are not. False too if a formula raises NotSupported, as beyond a budget, or if
-    an order gives a scatter of NaN. An order with too few elements counts as scattering well.
+    either side. The theory takes roundings for independent, which those of equal or periodic terms
+    are not. `want` has a bound. False too if a formula raises NotSupported, as beyond a budget, or
+    if an order gives a scatter of NaN. An order with too few elements counts as scattering well.
     Raises what else the node's formula raises.
     """
     bound = want.expected
@@ -850,10 +852,10 @@ def scatter(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None) 
 
     Elements count that are finite, well above what may be flushed, and expected to deviate. None
     for fewer than 100 of them, of a whole model for none, and without a theory of the errors.
-    Whether the data are random, as the theory assumes, is the caller's to know. `cut`
-    is the unit roundoff of numbers to which inputs were rounded, 0 for none; `part` masks the
-    elements that count, None for all. `want` has a bound. A formulation that raises NotSupported is
-    left out; other errors of a formula are raised.
+    Whether the data are random, as the theory assumes, is the caller's to know. `cut` is the unit
+    roundoff of numbers to which inputs were rounded, 0 for none; `part` masks the elements that
+    count, None for all. `want` has a bound. A formulation that raises NotSupported is left out;
+    other errors of a formula are raised.
     """
     ratios = [off.ratio for off in _scatters(want, got, cut, part)]
     return min(ratios, default=None)

@@ -482,7 +482,9 @@ def _other_zero(reference: Array, got: Array) -> Mask:
 
 #: The probability that a right answer is accused by one group of elements, or of pairs.
 ERROR_RATE = 1e-10
+#: Drawn numbers fall into so many bins, which are as likely.
 _BINS = 256
+#: The parts of a distribution below the end of each bin, but for the last.
 _LEVELS = np.arange(1, _BINS) / _BINS
 #: ULP by which an element may lie beyond all that can be drawn.
 _BEYOND = 4

@@ -84,14 +84,15 @@ def compare(
 ) -> Comparison:
     """Judge one output by `tolerance`, or if that is None by its own bound, or else exactly.
 
-    `got` may have any memory layout and byte order. Each element may follow another reading of the
-    text (`want.others`), and some may be anything (`want.undefined`). If `like`, an input, has the
-    output's shape, each wrong element is shown with the input's. `declared` are the names of 16-bit
-    types in which the backend says it computes; they bring no warning. `used` of the result is at
-    most 1 for a pass, infinite if type, dtype or shape is wrong. What is not a tensor, a dtype that
-    is none of ONNX's or cannot hold the wanted values, and a shape that broadcasts only, are
-    problems of the result, not exceptions. An empty output of the right dtype and shape is right,
-    and so is any of a `random` one.
+    `want` is of a tensor; `compare_outputs` takes sequences apart. `got` may have any memory layout
+    and byte order. Each element may follow another reading of the text (`want.others`), and some
+    may be anything (`want.undefined`). If `like`, an input, has the output's shape, each wrong
+    element is shown with the input's. `declared` are the names of 16-bit types in which the backend
+    says it computes; they bring no warning. `used` of the result is at most 1 for a pass, infinite
+    if type, dtype or shape is wrong. What is not a tensor, a dtype that is none of ONNX's or cannot
+    hold the wanted values, and a shape that broadcasts only, are problems of the result, not
+    exceptions. An empty output of the right dtype and shape is right, and so is any of a `random`
+    one.
 
     Raises ValueError for a tolerance that is negative, not finite or of both kinds, and for wanted
     values that the wanted dtype cannot hold. A bound that is computed for the first time raises
@@ -632,8 +633,8 @@ def _spread_of_own_data(want: Want, got: Array) -> bounded.Scattering | None:
 def _is_cut(exact: Floats, got: Array, dtype: DType) -> bool:
     """Return True if a 16-bit output is nearer to 0 than the `exact` one, by less than a place.
 
-    All elements must be, at least 16; those that are nearly exact do not count, nor do infinities
-    and NaN. False for other dtypes.
+    All elements must be, at least 16; those that are nearly exact do not count, nor do NaN and
+    equal infinities. False for other dtypes.
     """
     if not dtype.is_half:
         return False

@@ -82,5 +82,5 @@ class Allowance:
             raise NoTimeLeft
 
 
-#: Of searches that nobody waits for.
+#: The `least` of an allowance that is never used up, for searches that nobody waits for.
 UNLIMITED = math.inf

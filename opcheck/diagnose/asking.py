@@ -184,7 +184,10 @@ class Inquiry:
         return [feature for feature in self._facts.features if not is_refuted(feature)]
 
     def confirmed(self, bases: int) -> list[Feature]:
-        """Return the features without which a changed case of `bases` passes; these are bits."""
+        """Return the features that a passing changed case has lost, of the failing cases `bases`.
+
+        `bases` are bits of these. The features are in the order of `facts.features`.
+        """
         cures = [answer for answer in self.answers if answer.cures(bases)]
         return [
             feature
@@ -299,7 +302,8 @@ class Inquiry:
     def _next_other(self, failing: int, others: int) -> Candidate | None:
         """Return a passing case to ask with the property whose change cured a failing one.
 
-        None if no change cured one, or if there are no more.
+        None if no change cured one, or if there are no more: at most 12 for each cure, until four
+        more answers are decided.
         """
         for answer in self.answers:
             if not answer.cures(failing):
@@ -314,8 +318,8 @@ class Inquiry:
     def _transplants(self, cure: AskedAgain, others: int) -> list[Candidate]:
         """Return passing cases with the property of a failing one that a change took away.
 
-        They are of different questions, those first that have most in common with the failing case.
-        None is a case of the run itself. `others` are bits of the cases that pass.
+        They are at most 12, of different questions, those first that have most in common with the
+        failing case. None is a case of the run itself. `others` are bits of the cases that pass.
         """
         facts = self._facts
         failing, cured = facts.cases[cure.base], facts.cases[cure.case]

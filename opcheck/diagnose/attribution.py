@@ -5,6 +5,8 @@ facts that their cases share and others do not, which `rules` finds: a condition
 facts. A *group* is the failures of one operator that fail in one way: of one kind, or also with one
 message. Those *left* of it have no cause yet. A cause that is *chosen* for a case stays. The
 *subject* of a result is its case, or the legal twin of that. Sets of cases are bits of integers.
+
+What looks at the passes raises what recalling one raises (`Suspects`), such as MemoryError.
 """
 
 import re
@@ -176,11 +178,12 @@ def attribute_causes(
     """Return the final diagnoses of each case that is to be explained, by its id, its cause first.
 
     The cases are the unexplained failures among `results`, all of one backend, whose failures and
-    passes `suspects` has met; those without a verdict on them are left out. Calls `searched` twice
-    for each, to show progress. Conditions are told apart by what `ask` returns for changed cases;
-    None for a backend that cannot be asked. Unrecognized failures that were not compared with every
-    mutant, for want of time, are in `suspects.untried`. Raises KeyboardInterrupt if the user
-    interrupts it, and what `ask` raises.
+    passes `suspects` has met; those without a verdict on them are left out. A case whose cause is
+    not found has its remarks alone, and () without any. Calls `searched` twice for each, to show
+    progress. Conditions are told apart by what `ask` returns for changed cases; None for a backend
+    that cannot be asked. Unrecognized failures that were not compared with every mutant, for want
+    of time, are in `suspects.untried`. Raises KeyboardInterrupt if the user interrupts it, and what
+    `ask` raises.
     """
     with suspects.allowance.searching():
         return _attributed(results, suspects, searched, ask)
@@ -194,10 +197,11 @@ def _attributed(
 ) -> dict[str, tuple[Diagnosis, ...]]:
     """Return the final diagnoses of each unexplained failure, by its case's id, its cause first.
 
-    The allowance of `suspects` counts already. Results without a verdict on them are left out. Each
-    operator is explained by itself; how many cases a mutant explains counts over all of them. Cases
-    whose mutant was found are taken out of `suspects.untried`. Calls `searched` twice for each
-    failure; `ask` is None for a backend that cannot be asked. Raises KeyboardInterrupt if the user
+    The caller has begun to count the time (`suspects.allowance`). Results without a verdict on them
+    are left out. Each operator is explained by itself; how many cases a mutant explains counts over
+    all of them. Cases whose mutant was found are taken out of `suspects.untried`. Calls `searched`
+    twice for each failure; `ask` is None for a backend that cannot be asked. A case whose cause is
+    not found has its remarks alone, and () without any. Raises KeyboardInterrupt if the user
     interrupts it, and what `ask` raises.
     """
     unjudged = (*UNJUDGED, Verdict.DIFFER)
@@ -346,8 +350,8 @@ class _OperatorFailures:
         all kernels contradict them. Unless `beside_chosen`, nothing is chosen for what a mutant
         fits that is the cause of others of the group: a condition of that one is likelier. Nothing
         is chosen for exceptions, which show no misreading, for accepted invalid models, and where
-        likelier mutants were not tried for want of time. The group is not empty, and fails in one
-        way.
+        likelier mutants were not tried for want of time. For all others without a cause,
+        `uncontradicted` has these mutants then. The group is not empty, and fails in one way.
         """
         if group[0].record.failure in (*_WITHOUT_ANSWER, "accepted"):
             return
@@ -463,8 +467,8 @@ class _OperatorFailures:
         `_best_mutant` has it. If `with_rules`, a rule (a condition that no other case meets) that
         explains more is a candidate too; the backend is asked about it first. `standing`, the
         number of cases that each mutant explains over all operators, breaks ties. A result that no
-        candidate explains stays without a cause. The group fails in one way. Raises what asking
-        raises, but for NoTimeLeft.
+        candidate explains stays without a cause. The group fails in one way. If it asks, raises
+        KeyboardInterrupt and what `ask` raises.
         """
         while True:
             left = self._without_cause(group)
@@ -564,7 +568,8 @@ class _OperatorFailures:
 
         Adds those that fit, or else any mutants that do, to `fitting`, and to `uncontradicted` if
         no pass contradicts them. Failures that there is no time for are noted in
-        `suspects.untried`: a part of it is left to ask the backend.
+        `suspects.untried`: a part of it is left to ask the backend. Raises KeyboardInterrupt if the
+        user interrupts it.
         """
         chosen = {diagnosis.mistake for diagnosis in self.chosen.values()}
         known: dict[str, Mutant] = {}
@@ -640,7 +645,10 @@ class _OperatorFailures:
         return {case: elements for case, elements in found if elements is not None}
 
     def _elements_of_passes(self) -> list[Elements]:
-        """Return the elements of the passes with an answer. Raises NoTimeLeft."""
+        """Return the elements of the passes with an answer, as far as they are known.
+
+        Raises NoTimeLeft.
+        """
         found = [
             self.suspects.elements_of_pass(result.case)
             for result in self.results
@@ -651,7 +659,11 @@ class _OperatorFailures:
     def _counts_of_elements(
         self, explained: Sequence[DiagnosedResult], group: Sequence[DiagnosedResult]
     ) -> tuple[int, int, int, int]:
-        """Return the counts of a diagnosis of these results of a group, next to those that pass."""
+        """Return the counts of a diagnosis of these results of a group, as in `Diagnosis`.
+
+        No other case is like these: the first two are their number, the third is that of the rest
+        of the group, and the fourth counts with these the cases of the run that do not fail so.
+        """
         others = self._others(explained, group) & ~self.inquiry.asked
         rest = len(group) - len(explained)
         return len(explained), len(explained), rest, rest + others.bit_count()
@@ -667,7 +679,8 @@ class _OperatorFailures:
         have. Nothing is chosen if a mutant fits all of them, unless `beside_mutants`: then passes
         contradict it, under each condition, and it is named with the property if its values show
         anything. Nor is it for fewer than three, for accepted invalid models, and if no other case
-        is known. The group is not empty, and all of it fails in one way.
+        is known. The group is not empty, and all of it fails in one way. Raises KeyboardInterrupt
+        and what `ask` raises.
         """
         left = self._without_cause(group)
         is_accepted = group[0].record.failure == "accepted"
@@ -987,7 +1000,9 @@ class _OperatorFailures:
         """Choose the two or three facts of all failures left that only together make them fail.
 
         No other case has all of them, and for each a failing case was cured by a change that took
-        away that one and none of the others. The group is not empty.
+        away that one and none of the others. Nothing is chosen for fewer than three failures, with
+        those of changed cases, and if no case is known that does not fail so. The group is not
+        empty.
         """
         left = self._without_cause(group)
         others = self._others(left, group)
@@ -1104,7 +1119,10 @@ class _OperatorFailures:
                 self._choose(Diagnosis(None, pattern, (len(results), len(wrong), 0, 0)), results)
 
     def _choose_every_case(self, group: Sequence[DiagnosedResult]) -> None:
-        """Choose, in `chosen`, that values are wrong in every case, if no case shows right ones."""
+        """Choose, in `chosen`, that values are wrong in every case, if no case shows right ones.
+
+        At least three results must be without a cause.
+        """
         left = self._without_cause(group)
         if len(left) < FEWEST or self._others(left, group):
             return
@@ -1377,7 +1395,10 @@ def _shown(message: str) -> str:
 
 
 def _cut(message: str, longest: int) -> str:
-    """Return a message, cut to so many letters, with "?" in place of those that do not print."""
+    """Return a message with "?" in place of letters that do not print.
+
+    If it has more than `longest` letters, " …" is in place of the rest.
+    """
     printable = "".join(letter if letter.isprintable() else "?" for letter in message)
     return f"{printable[:longest]} …" if len(printable) > longest else printable
 

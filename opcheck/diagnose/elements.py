@@ -34,7 +34,7 @@ _CHANCE = 0.1
 #: So many failures at least have an outcome without a trait, with so many wrong elements.
 _FEWEST = 3
 _FEWEST_ELEMENTS = 6
-#: A floating value that opcheck computes exactly is missed by so little by right engines.
+#: Right engines miss a floating value that opcheck computes exactly by at most this part of it.
 _CLOSE = 2.0**-6
 _HALF = 0.5
 #: How the column of a slice ends that is 1 where the slice has only zeros, and 0 elsewhere.
@@ -68,6 +68,7 @@ class Elements:
         outcomes: By outcome, a mask of the elements that are it: given where wrong, else right.
         types: The types of the inputs in words, such as "the input is float32".
         single: Inputs of one element, in words.
+        dtype: The type of the leading input; None without one, and for a type unknown here.
     """
 
     columns: Mapping[_Column, Floats]
@@ -95,9 +96,11 @@ class Explanation(NamedTuple):
 def elements_of(evidence: Evidence) -> Elements | None:
     """Return the elements of the one wrong output of a case, of the first if it passed.
 
-    None if several are wrong or none is known to be, if not one answer alone is admitted, for
-    another shape than the right one, and for more than 4096 elements. Raises what a bound raises
-    that is computed for the first time.
+    Without outputs (`evidence.got` None) the case counts as passed. None if several are wrong or
+    none is known to be, if not one answer alone is admitted, and for an illegal node. None, too, if
+    an output that is looked at is not a tensor, is drawn at random, has another shape than the
+    right one or more than 4096 elements. Raises what a bound raises that is computed for the first
+    time.
     """
     if len(evidence.admitted) != 1 or not evidence.node.is_legal:
         return None
@@ -154,7 +157,12 @@ def _right(want: Want) -> Array | None:
 
 
 def _wrong(evidence: Evidence, place: int, right: Array, got: Array) -> Mask:
-    """Mask the elements of an output that are wrong: off by more than correct engines may be."""
+    """Mask the elements of an output that are wrong: off by more than correct engines may be.
+
+    Right are equal ones, NaN too. So are finite floats within a 64th of the nearest right value, or
+    within twice the error that the bound allows. All arrays have one shape. Raises what a bound
+    raises that is computed for the first time.
+    """
     same = np.asarray((got == right) | ((got != got) & (right != right)))
     nearest = evidence.nearest[place]
     if nearest is None:
@@ -178,7 +186,11 @@ def _numbers(array: Array) -> Floats:
 
 
 def _labelled(node: Node) -> Iterator[tuple[str, Array]]:
-    """Yield the inputs that are given, each after its name in words."""
+    """Yield the inputs that are given, each after its name in words.
+
+    That is "the input" for a single one; one of a variadic parameter, or without a schema, goes by
+    its place.
+    """
     schema = opset.versions(node.op.domain, node.op.name).get(node.op.since)
     parameters = schema.inputs if schema else ()
     given = [(place, x) for place, x in enumerate(node.inputs) if x is not None]
@@ -192,9 +204,10 @@ def _labelled(node: Node) -> Iterator[tuple[str, Array]]:
 
 
 def _columns(node: Node, shape: tuple[int, ...]) -> Iterator[tuple[_Column, Floats]]:
-    """Yield what meets at the elements of an output of a shape, stretched to that.
+    """Yield what meets at the elements of an output of a shape, to which it broadcasts.
 
-    Inputs that do not broadcast to it are left out.
+    That is the inputs, and the slices of the first one along the node's axes. Texts, complex
+    numbers, and inputs that do not broadcast to the shape are left out.
     """
     labelled = [*_labelled(node)]
     for label, x in labelled:
@@ -303,7 +316,7 @@ def _may_be_flushed(node: Node, right: Array) -> Mask:
 
 
 def _off_by_one(right: Array, got: Array, wrong: Mask) -> Iterator[tuple[str, Mask]]:
-    """Yield what integers are that are one off from the right ones."""
+    """Yield the outcomes of integers one off from the right ones, with masks; none of others."""
     if right.dtype.kind not in "iu":
         return
     # Differences of 64 bits are exact in their own type alone, and there in one direction.
@@ -410,7 +423,10 @@ def _of_zeros(column: _Column) -> str:
 
 
 def _kinds(columns: Sequence[_Column]) -> list[_Trait]:
-    """Return the traits by a kind of number, of inputs and then of the right values."""
+    """Return the traits without a bound, the likeliest first.
+
+    They are slices of zeros, kinds of numbers in inputs and of right values, and equal inputs.
+    """
     inputs = [column for column in columns if ":" not in column]
     traits = [
         _Trait(_of_zeros(column), partial(_of_column, column, _is_one))
@@ -463,7 +479,11 @@ def _bounds(
 def _bounds_of_size(
     wrong: Floats, right: Floats, dtype: DType | None
 ) -> Iterator[tuple[str, Callable[[Floats], Mask]]]:
-    """Yield bounds on the size of numbers that all wrong and no right ones keep, in words."""
+    """Yield bounds on the size of numbers that all wrong and no right ones keep, in words.
+
+    With each comes its test. Neither array is empty or has a NaN. `dtype` is the type whose range
+    may explain a bound, None for none.
+    """
     wrong, right = np.abs(wrong), np.abs(right)
     if wrong.min() > right.max():
         bound, words = _bound_between(right.max(), wrong.min(), dtype)
@@ -476,7 +496,11 @@ def _bounds_of_size(
 def _bounds_of_value(
     wrong: Floats, right: Floats, dtype: DType | None
 ) -> Iterator[tuple[str, Callable[[Floats], Mask]]]:
-    """Yield bounds on numbers that all wrong and no right ones keep, in words."""
+    """Yield bounds on numbers that all wrong and no right ones keep, in words.
+
+    With each comes its test. Neither array is empty or has a NaN. `dtype` is the type whose range
+    may explain a bound, None for none.
+    """
     if wrong.min() > right.max():
         bound, words = _bound_between(right.max(), wrong.min(), dtype)
         yield f"above {words}", partial(_is_above, bound)
@@ -527,7 +551,10 @@ def _bound_between(low: float, high: float, dtype: DType | None = None) -> tuple
 
 
 def _middle(low: float, high: float) -> float:
-    """Return a number between two others: their geometric mean if both have one sign."""
+    """Return a number between two others: their geometric mean if both have one sign.
+
+    Else it is half of their sum. Infinities count as the largest finite numbers.
+    """
     if not math.isfinite(high):
         high = math.nextafter(math.inf, 0.0)
     if not math.isfinite(low):

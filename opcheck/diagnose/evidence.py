@@ -142,8 +142,8 @@ class Evidence:
     def is_far_from(self, place: int, plain: Output) -> bool:
         """Return True if the output at `place` cannot be `plain`, however that was rounded.
 
-        `plain` is a mutant's output in plain arithmetic. The output cannot be it if for some
-        element their distance
+        `plain` is a mutant's output in plain arithmetic, of the type and shape of the backend's
+        output, which is there. The output cannot be it if for some element their distance
 
         - is more than half of the digits of the largest element (in 16 bits, than nearly all),
         - is more than an eighth of the distance of the right value from `plain`, and

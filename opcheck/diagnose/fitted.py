@@ -43,9 +43,9 @@ _CLOSE_TO_FRACTION = 2e-6
 _FEWEST_VALUES = 2
 #: The names of fitted mutants: a missing attribute is taken for a number, or any is.
 _NAME = re.compile(r"default_(?P<missing>\w+)_(?P<a>(minus_)?\d[\d.e+-]*)$")
+_NAME_OF_ANY = re.compile(r"(?P<any>\w+)_always_(?P<b>(minus_)?\d[\d.e+-]*)$")
 #: The end of names of mutants that ignore one word.
 _IGNORED = "_taken_for_the_default"
-_NAME_OF_ANY = re.compile(r"(?P<any>\w+)_always_(?P<b>(minus_)?\d[\d.e+-]*)$")
 
 
 def constants(node: Node, right: Array, got: Array, place: int) -> Iterator[list[Mutant]]:

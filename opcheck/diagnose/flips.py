@@ -1,6 +1,6 @@
 """Cases with one property changed, which show if that property is why a case fails.
 
-A changed case may be illegal, or its answer undecided; whoever asks it has to check that.
+A changed case may be illegal, or its answer undecided: the caller has to check that.
 """
 
 import math
@@ -72,7 +72,7 @@ def flips(case: Case, others: Sequence[Case]) -> Iterator[Flip]:
         _of_ranks(case),
     )
     for number, (text, fields) in enumerate(changes):
-        fields = {**computed_like(case), **fields}
+        fields = {**fields_of_engine_answer(case), **fields}
         yield Flip(text, replace(case, id=f"{case.id}~{number}", **fields))
 
 
@@ -87,17 +87,21 @@ def may_be_changed(case: Case) -> bool:
     return is_node and is_small and case.expect.is_stated and not case.expect.rejection
 
 
-def computed_like(case: Case) -> Mapping[str, Any]:
+def fields_of_engine_answer(case: Case) -> Mapping[str, Any]:
     """Return the fields by which a case that is made of this one has the engine's answer.
 
-    That may be mostly 0, infinity or NaN if that of the case itself is.
+    They are `expect`, no tolerance, and `empty`: the answer may be mostly 0, infinity or NaN if
+    that of the case itself is.
     """
     empty = case.empty or ("so is the answer it is made of" if _is_degenerate(case) else "")
     return {"expect": Computed(), "tolerance": None, "empty": empty}
 
 
 def _is_degenerate(case: Case) -> bool:
-    """Return True if more than half of an answer that the case states is 0, infinity or NaN."""
+    """Return True if more than half of an output that a case writes out is 0, infinity or NaN.
+
+    Only floats and integers count.
+    """
     for spec in case.expect.written:
         if isinstance(spec.content, Given) and spec.dtype.kind in ("float", "int"):
             values = spec.content.values.astype(np.float64)
@@ -149,7 +153,7 @@ def _other_values(case: Case, name: str, value: AttrValue) -> Iterator[AttrValue
 
     Axes are counted from the other end, by the rank of the first input. Lists of integers have
     equal numbers, `pads` equal ends, and lists for spatial axes the number that changes nothing.
-    None for other numbers and texts; a value may equal `value`.
+    Nothing is yielded for other numbers and texts; a value may equal `value`.
     """
     rank = len(case.inputs[0].shape) if case.inputs else 0
     if name == "axis" and isinstance(value, int):
@@ -315,7 +319,7 @@ def _of_single_numbers(case: Case, alike: Sequence[Case]) -> Iterator[_Change]:
 
 
 def single_number(spec: TensorSpec) -> int | float | None:
-    """Return the value of an input that is one number, written out; None for others."""
+    """Return the value of an input that is one finite number, written out; None for others."""
     is_number = spec.dtype.kind in ("float", "int") and math.prod(spec.shape) == 1
     if not is_number or not isinstance(spec.content, Given) or spec.put:
         return None
@@ -327,7 +331,8 @@ def _of_values(case: Case) -> Iterator[_Change]:
     """Yield changes of the values of one input that a case writes out, or draws from a range.
 
     Integers are all equal, or those below 0, or 0, are replaced; floats have no NaN, no infinity,
-    nothing below 0, or no 0. What the case puts at single places is left out then.
+    nothing below 0, or no 0. Of what is drawn, none is below 0. What the case puts at single places
+    is left out then.
     """
     for place, spec in enumerate(case.inputs):
         if isinstance(spec.content, Fill):
@@ -448,8 +453,10 @@ def with_length(spec: TensorSpec, axis: int, length: int) -> TensorSpec | None:
 def _of_types(case: Case, alike: Sequence[Case]) -> Iterator[_Change]:
     """Yield changes of the type of a case to others of its kind, in all inputs and outputs of it.
 
-    They are those that cases of `alike` have, of the most digits first. A type is left out that
-    does not hold the values of an input, and those of a case whose inputs state their own types.
+    They are those that cases of `alike` have, of the most bits first. A type of integers is left
+    out that does not hold those of an input. Nothing is yielded for types other than floats and
+    integers, for values that are read from a file, and if inputs state their own types. Raises
+    KeyError for an operator or version without a schema.
     """
     own = case.dtype
     if own is None or own.kind not in ("float", "int"):
@@ -464,9 +471,10 @@ def _of_types(case: Case, alike: Sequence[Case]) -> Iterator[_Change]:
 def with_type(case: Case, dtype: DType) -> Mapping[str, Any] | None:
     """Return the fields of a case that replace its type by another one of its kind.
 
-    Inputs and outputs stay that have another type, or that cannot have this one. None if an input
-    has values that the type does not hold, or that are read from a file, and for a case whose
-    inputs state their own types. Raises KeyError for an operator or version without a schema.
+    Inputs and outputs stay that have another type, or that cannot have this one. None for integers
+    that the type does not hold, while floats may be rounded; for values that are read from a file;
+    and for a case whose inputs state their own types. Raises KeyError for an operator or version
+    without a schema.
     """
     own = case.dtype
     schema = opset.versions(case.op.domain, case.op.name)[case.op.since]
@@ -501,9 +509,9 @@ def _may_be(dtype: DType, parameters: Sequence[opset.Parameter], place: int) -> 
 
 
 def _in_type(spec: TensorSpec, dtype: DType) -> TensorSpec | None:
-    """Return an input in another type of its kind; None if that does not hold its values.
+    """Return an input in another type of its kind; None for integers that this does not hold.
 
-    None, too, for values that are read from a file.
+    Floats may be rounded. None, too, for values that are read from a file.
     """
     content = spec.content
     if isinstance(content, FromFile):

@@ -32,7 +32,7 @@ from opcheck.model import (
 )
 from opcheck.numbers import setting
 
-#: The same in types of 16 bits.
+#: Two arithmetics of 16 bits that mean the same differ by so many ULP; wider ones by `SAME`.
 _SAME_IN_16_BITS = 1
 #: Roundings of sums that cancel add up to so many bits of the largest element, and a few ULP.
 _ROUNDINGS_OF_SUMS = 3

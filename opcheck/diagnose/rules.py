@@ -239,9 +239,9 @@ def _best_terms(
 
     The bits of `failing` and `others` have the cases of the run and those that were `asked` besides
     it, which decide only between equal ones. Facts are tried that hold for three failing cases or
-    more. None if each rule of them may arise by chance, next to so few `questions`; one of three
-    questions, or of `confirmed` facts, does not if `few` is True and kernels branch on its facts,
-    and one of two only by the number of others.
+    more. None if each rule of them may arise by chance, next to so few `questions`. If `few` is
+    True, a rule of facts that kernels branch on does not if it rests on three questions, or if all
+    of its facts are `confirmed`; and on two questions only if chance is improbable.
     """
     # One feature for each set of cases, the likeliest, if enough of them fail.
     distinct: dict[int, Feature] = {}

@@ -6,7 +6,8 @@ failed there. A *derived* mutant is one of many that could be made of any operat
 values are no evidence of it. A *fault* is a mistake that any operator can have, in the type of the
 output or of the computation. *Evidence* is an answer with the right ones.
 
-What looks up an operator's mutants raises WrongOperator if the file that declares it is wrong.
+What looks up an operator's mutants raises WrongOperator if the file that declares it is wrong. What
+tries mutants on passes raises what recalling a pass raises, such as MemoryError for its data.
 """
 
 from __future__ import annotations
@@ -184,7 +185,8 @@ def looks_like(name: str, evidence: Evidence) -> bool:
     It may do so next to a fault, whether `name` has the fault or not, and two mutants may together,
     of the name `one+other`. A fault, such as `computed_in_float16`, is a name too. `not_checked`
     fits an answer to a model that must be refused. Time is not limited; a mutant that raises
-    reproduces nothing.
+    reproduces nothing. Raises what the operator's formula raises in a narrower type, or where a
+    bound is computed for the first time.
     """
     if name == NOT_CHECKED.mistake:
         return evidence.got is not None and not evidence.admitted
@@ -348,7 +350,8 @@ class Suspects:
         """Begin without results.
 
         Args:
-            recall: Returns the evidence of a case that passed, or None.
+            recall: Returns the evidence of a case that passed; None if no single answer to it is
+                known to be right.
             allowance: The time that may be spent; None for any.
         """
         self._recall = recall
@@ -397,8 +400,8 @@ class Suspects:
         once. Empty if nothing fits.
 
         What fits the `case`, an id or "", is remembered. Without time, the mutants are missing, and
-        the case is noted in `untried`. Raises what the operator's formula raises where a bound is
-        computed for the first time, but for mutants.
+        the case is noted in `untried`. Raises what the operator's formula raises in a narrower
+        type, or where a bound is computed for the first time, and what recalling a pass raises.
         """
         with self.allowance.searching(WHILE_RUNNING):
             return self._diagnose(evidence, case)
@@ -410,7 +413,7 @@ class Suspects:
         first; without any, it is `not_checked` for an answer to a model that must be refused, else
         a pattern of the numbers, if there is one. Remarks on mutants that raised come last. Keeps
         what fits the `case`, and small evidence, for the choice of causes at the end. Notes the
-        case in `untried` if there is no time left.
+        case in `untried` if there is no time left. Raises as `diagnose` does.
         """
         op = evidence.node.op
         cell = Cell(op, evidence.node.dtype)
@@ -485,8 +488,8 @@ class Suspects:
         After 12 failures of a version and dtype, or 4 in a further version, those that gave one of
         the operator before, contradicted or not, are tried first, and all only if none fits; after
         as many attempts in vain, only these. Counts the failure in the `cell`, and notes a `case`
-        on which all were tried in vain. Raises NoTimeLeft, and what the formula raises in
-        a narrower type.
+        on which all were tried in vain. Raises NoTimeLeft, and what the formula raises in a
+        narrower type or where a bound is computed for the first time.
         """
         op = evidence.node.op
         mutants = _that_may_explain(evidence)
@@ -562,7 +565,7 @@ class Suspects:
         A pass does so if the mutant would have failed there, or refused what was accepted. If it is
         to explain failures `of_legal` models, refusals of invalid ones do not count; with
         `where_legal`, passes that the mutant would have refused do not. True, too, without time to
-        find that out: what was not checked is not named.
+        find that out: what was not checked is not named. Raises what recalling a pass raises.
         """
         try:
             against = self.against(mutant, cell, None if where_legal else 1, of_legal=of_legal)
@@ -645,7 +648,10 @@ class Suspects:
         return self._wrong_elements[case.id]
 
     def _is_refused(self, mutant: Mutant, case: Case) -> bool:
-        """Return True if a mutant refuses a case that passed; tried once. Raises NoTimeLeft."""
+        """Return True if a mutant refuses a case that passed; tried once.
+
+        False if the pass has no evidence. Raises NoTimeLeft, and what recalling a pass raises.
+        """
         key = mutant.name, id(case)
         if key not in self._refused:
             evidence = self._evidence_of_pass(case)
@@ -657,7 +663,8 @@ class Suspects:
     def is_of_nothing(self, case: Case) -> bool:
         """Return True for a case with an empty input or answer if no right output has an element.
 
-        False if its answer is not known, or is not the only right one.
+        False if its answer is not known, or is not the only right one. Raises what recalling a pass
+        raises.
         """
         if all(math.prod(spec.shape) for spec in (*case.inputs, *case.expect.written)):
             return False

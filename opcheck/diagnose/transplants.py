@@ -11,7 +11,7 @@ import numpy as np
 from opcheck import opset
 from opcheck.diagnose.flips import (
     Flip,
-    computed_like,
+    fields_of_engine_answer,
     in_words,
     is_plain,
     may_be_changed,
@@ -33,7 +33,10 @@ def transplanted(failing: Case, cured: Case, passing: Case) -> Flip | None:
     """Return a passing case with what a failing one has otherwise than the same one `cured`.
 
     That is the type of the case, attributes, or an input's lengths, rank, values, presence, or if
-    it is a constant. None if `passing` has it already, or cannot get it: see `_input`.
+    it is a constant. The answer is the engine's. None if `passing` has it already, or cannot get
+    it: see `_of_type` and `_input`. None, too, if the versions of `failing` and `cured` differ, and
+    for a passing case that must not be changed: see `may_be_changed`. Raises KeyError for an
+    operator or version without a schema.
     """
     if cured.op != failing.op or not may_be_changed(passing):
         return None
@@ -67,7 +70,7 @@ def transplanted(failing: Case, cured: Case, passing: Case) -> Flip | None:
         attrs=attrs,
         inputs=tuple(inputs[name] for name in slots if name),
         slots=slots,
-        **computed_like(failing),
+        **fields_of_engine_answer(failing),
     )
     return Flip(" and ".join(words), changed)
 
@@ -77,7 +80,7 @@ def _of_type(failing: Case, passing: Case) -> Flip | None:
 
     Its answer is the engine's. None if either case has no single type, if they have the same type
     or types of two kinds, for integers that the type does not hold, and for values read from a
-    file.
+    file. Raises KeyError for an operator or version without a schema.
     """
     own = passing.dtype
     dtype = failing.dtype
@@ -87,7 +90,7 @@ def _of_type(failing: Case, passing: Case) -> Flip | None:
     if fields is None:
         return None
     named = {"id": f"{passing.id}~{failing.id}"}
-    changed = replace(passing, **{**computed_like(failing), **named, **fields})
+    changed = replace(passing, **{**fields_of_engine_answer(failing), **named, **fields})
     return Flip(f"with {dtype} in place of {own}", changed)
 
 
@@ -184,7 +187,7 @@ def _with_values(failing: TensorSpec, passing: TensorSpec) -> TensorSpec:
 
 
 def _with_lengths(failing: TensorSpec, cured: TensorSpec, passing: TensorSpec) -> TensorSpec:
-    """Return an input of a passing case with the lengths that the cured case has otherwise.
+    """Return an input of a passing case with the failing one's lengths, where `cured` has others.
 
     It is `passing` itself if that has another rank, or values that cannot be repeated or cut off.
     """

@@ -337,7 +337,9 @@ class OneCase:
 
         The first visit judges all backends before; one whose answer is not right is not timed. The
         orders of rounds come from `chance`. Raises UsageError if a file of a model's weights has
-        changed.
+        changed, ValueError for a tolerance that makes no sense where backends are compared, Defect
+        if opcheck's own part of an adapter fails, and what the operator's formula raises for a
+        bound.
         """
         evaluation = CaseEvaluation(self.case, self.oracle_answer)
         check = partial(_raise_if_stopped, stop)
@@ -355,7 +357,8 @@ class OneCase:
         """Give the evaluation its oracle's answer, which this object keeps if it `is_kept`.
 
         Nothing is asked, and none given, if the case's data cannot be made. `check` is called while
-        the answer is awaited. Raises Stopped if that does.
+        the answer is awaited. Raises Stopped if that does, UsageError if a file of a model's
+        weights has changed, and Defect if opcheck's own part of an adapter fails.
         """
         question = evaluation.for_the_oracle
         if question is None:
@@ -412,9 +415,10 @@ class OneCase:
         """Judge the answer of each backend; one that is not right is not timed, noted in its rival.
 
         Sets `is_judged` and, if a backend is left, `moved`, the bytes that the case reads and
-        writes. `check` is called while answers are awaited. Raises Stopped if that does, ValueError
-        for a tolerance that makes no sense where backends are compared, and what the operator's
-        formula raises for a bound.
+        writes. `check` is called while answers are awaited. Raises Stopped if that does, UsageError
+        if a file of a model's weights has changed, ValueError for a tolerance that makes no sense
+        where backends are compared, Defect if opcheck's own part of an adapter fails, and what the
+        operator's formula raises for a bound.
         """
         asked = [(rival.pool, evaluation.judge(rival.pool.info)) for rival in self.rivals]
         evaluated = workers.answers(asked, check)
@@ -605,8 +609,7 @@ class Benchmark:
 
         Each tour visits every case once in each process. A case whose ratios are precise, or that
         no backend is timed on any more, is left out of later tours. Sets `to_come`, the number of
-        visits that are left in this tour. Raises UsageError if a file of a model's weights has
-        changed.
+        visits that are left in this tour. Raises what `OneCase.visit` raises.
         """
         chance = Random(0)
         cases = self._cases
@@ -724,7 +727,7 @@ def entered(request: BenchRequest) -> Iterator[tuple[Bench, Benchmark]]:
     with its threads. Raises UsageError and BackendUnavailable with everything that is wrong with
     the backends, and UsageError for a `base` that does not take part, an oracle that may not be
     used, and cases that compare backends where there is only one. CaseFileError for a wrong
-    opcheck.toml.
+    opcheck.toml. KeyboardInterrupt if the user interrupts it.
     """
     addresses = request.addresses
     base = request.base
@@ -762,7 +765,8 @@ def at_a_host(request: BenchRequest) -> Iterator[str | tuple[Bench, Rows]]:
     """Run a whole benchmark; yield the case's id before each visit, and last header and rows.
 
     The rows bear this machine's name. Raises UsageError and BackendUnavailable for backends and
-    oracles that cannot be used, CaseFileError for a wrong opcheck.toml.
+    oracles that cannot be used, CaseFileError for a wrong opcheck.toml, KeyboardInterrupt if the
+    user interrupts the start, and what `OneCase.visit` raises.
     """
     with entered(request) as (bench, benchmark):
         yield from benchmark.visits()

@@ -84,9 +84,10 @@ def conditioned_mutants(
         jobs: The number of processes.
         spread: Does the work elsewhere, None for processes of this machine.
 
-    Raises UsageError for a case that is itself wrong, and ProcessDied if a process is killed.
+    Raises UsageError for a case that is itself wrong, ProcessDied if a process is killed, and
+    KeyboardInterrupt if the user interrupts it.
     """
-    return (spread or partial(here, jobs))(_each, _batches(cases, settings))
+    return (spread or partial(here, jobs))(_fates, _batches(cases, settings))
 
 
 def sightings(
@@ -95,7 +96,8 @@ def sightings(
     """Yield each mutant and each situation in which cases kill it, with the ids of all that do.
 
     A situation is "family: situation". Nothing is yielded of a mutant that none kills. Raises
-    UsageError for a case that is itself wrong, and ProcessDied if a process is killed.
+    UsageError for a case that is itself wrong, ProcessDied if a process is killed, and
+    KeyboardInterrupt if the user interrupts it.
     """
     yield from here(jobs, _sightings, _batches(cases, MutationSettings()))
 
@@ -164,7 +166,7 @@ def _is_left_out(mutant: Mutant, cell: Cell) -> bool:
     return mutant.once_a_version or why_harmless(mutant, cell.op, cell.dtype) is not None
 
 
-def _each(batch: _Batch) -> Iterator[ConditionedMutant]:
+def _fates(batch: _Batch) -> Iterator[ConditionedMutant]:
     """Yield the fate of each mutant of a batch in each situation.
 
     Raises UsageError for a case that is wrong.

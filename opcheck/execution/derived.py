@@ -3,7 +3,9 @@
 What is made depends on the shipped cases alone, not on the machine: saved benchmarks of it can be
 compared. Only the engine's answers are asked for: an operator *allows* a longer axis if it has one.
 
-What evaluates a formula raises WrongOperator if the file that declares the operator is wrong.
+What evaluates a formula raises WrongOperator if the file that declares the operator is wrong. What
+asks for a case's answers raises NotSupported if the bound of a stated one takes more than opcheck
+computes.
 """
 
 import math
@@ -38,7 +40,7 @@ def derived_cases(
 
     Without `dtypes` it is of float32, or else of the first type. There is none for an operator or
     type without suitable shipped cases. A case is of the newest version that has one, at one of
-    `opsets` if there are any.
+    `opsets` if there are any. Raises CaseFileError if the operator's shipped files are wrong.
     """
     shipped = [case for case in load(ops=[op]) if _is_suitable(case, opsets)]
     newest = max((case.op.since for case in shipped), default=0)
@@ -71,9 +73,10 @@ def _derived(cases: Sequence[Case]) -> Case:
     """Return the largest of some cases with longer axes, as far as its operator allows.
 
     Cases whose answers are mostly 0, infinity or NaN are left out, then those that write floats
-    out, then those of more than 65,536 elements, each if there are others. The three largest are
-    tried. If the operator allows longer axes in none of them, the largest is returned with its own
-    shapes and answer. There is at least one case.
+    out, then those of more than 65,536 elements, each if there are others. Of the three largest,
+    the first counts whose operator allows a longer axis, or that has 65,536 elements: its answer is
+    the engine's. Without such a one, the largest is returned with its own shapes and answer. There
+    is at least one case.
     """
     ordinary = [case for case in cases if not case.empty] or cases
     of_fills = [case for case in ordinary if not any(map(_is_written_out, case.inputs))]
@@ -113,8 +116,8 @@ def _made_larger(case: Case) -> Case:
     """Return a case with axes of its largest input made longer, to about 65,536 elements.
 
     The first and the last axis come first. One becomes longer by a whole factor, to 4096 at most,
-    and stays as it is if the operator does not allow another length. `case` itself if none does, or
-    if its inputs have no element.
+    and stays as it is if the operator does not allow another length. `case` itself if none becomes
+    longer, or if its inputs have no element.
     """
     if _elements(case) == 0:
         return case

@@ -3,6 +3,9 @@
 One failing case of a cause is asked alone first. If it passes, the cases before it are asked in
 front of it, and halved until one is left after which it fails. Without such a one, the cause that
 was found before stays.
+
+What asks the backend raises what `check` raises, Defect if opcheck's own part of an adapter fails,
+and what `CaseEvaluation.judge` raises.
 """
 
 import shlex

@@ -54,8 +54,8 @@ _HIDDEN = (
 def explained_element(shown: ShownCase, index: tuple[int, ...] | None) -> ExplainedElement | None:
     """Return the element of the first output at an index, None for that in the middle.
 
-    None for a case without an answer or of a model, and for an output without elements or with
-    drawn ones. Raises UsageError for an index that the output does not have.
+    None for a case without an answer or of a model, and for an output without elements, with drawn
+    ones, or that is not a tensor. Raises UsageError for an index that the output does not have.
     """
     outputs = shown.answers[0].outputs if shown.answers else ()
     if not outputs or not shown.question or shown.case.op == GRAPH or outputs[0].form != "tensor":
@@ -82,8 +82,9 @@ def explained_element(shown: ShownCase, index: tuple[int, ...] | None) -> Explai
 def steps_of(node: Node, place: int, index: tuple[int, ...]) -> tuple[ElementStep, ...]:
     """Return the steps that lead to an element of the output at a place; the last one is it.
 
-    Empty for an output of integers, texts or anything else that is not traced, and for a formula
-    that is not computed on such numbers.
+    Empty for an output of integers, texts or anything else that is not traced, for a formula that
+    is not computed on such numbers, and if there is no such output or it has another rank than the
+    `index`. Raises IndexError for an index beyond its axes.
     """
     try:
         outputs = traced(node)
@@ -119,7 +120,10 @@ class _Walk:
         self._begun = 0
 
     def name(self, array: Traced, index: tuple[int, ...]) -> str:
-        """Return the name of an element, `X[0, 1]` or `t3`; its steps are collected first."""
+        """Return the name of an element, `X[0, 1]` or `t3`; its steps are collected first.
+
+        A constant of the formula is its number; "…" once 150 steps are begun.
+        """
         array, index = _looked_through(array, index)
         step = array.step
         if step.is_input:
@@ -288,7 +292,8 @@ def _of_bilinear(step: Step, index: tuple[int, ...]) -> list[_Product] | None:
     """Return the products of elements of both operands, as of a convolution, and the addend.
 
     For each element of the first operand, the place of its factor in the second is what the product
-    gives for places. None if an operand is too large to be probed, or a factor is not one element.
+    gives for places. None if an operand is not traced, the first has more than 4096 elements, or a
+    factor is not one element.
     """
     a, b, product, _, *addend = step.operands
     is_small = isinstance(a, Traced) and isinstance(b, Traced) and a.size <= _PROBED

@@ -191,8 +191,8 @@ class CaseEvaluation:
         `answer` is compared with each answer that is right there, up to the first that it matches,
         poorer arithmetic included; if it matches none, the comparisons are with the last. An empty
         tuple means that it is plainly right, or that only refusals are; None that nothing states
-        what is right. Raises ValueError if the case's data cannot be made, and what the operator's
-        formula raises for a bound, such as NotSupported beyond a budget.
+        what is right. Raises what `answers_to_other_data` raises, and what the operator's formula
+        raises for a bound, such as NotSupported beyond a budget.
         """
         answers = self.answers_to_other_data
         if answers is None:
@@ -211,8 +211,8 @@ class CaseEvaluation:
     def is_right_on_other_data(self, backend: BackendInfo, answer: Outputs) -> bool | None:
         """Return True if an answer to the other data is right, poorer or undecided.
 
-        None if nothing states what is right. Raises ValueError if the case's data cannot be made,
-        and what the operator's formula raises for a bound.
+        None if nothing states what is right. Raises what `answers_to_other_data` raises, and what
+        the operator's formula raises for a bound.
         """
         compared = self.compared_on_other_data(backend, answer)
         return None if compared is None else _are_right(compared)
@@ -233,7 +233,8 @@ class CaseEvaluation:
 
         Nothing is raised for a wrong case (`BAD_CASE`), for data that do not fit into memory
         (`NOT_RUN`), or for what the backend does. Raises UsageError if a file of a model's weights
-        has changed, and what the operator's formula raises for a bound.
+        has changed, and what the operator's formula raises for a bound. A case of level huge raises
+        as `_judge_in_blocks` does.
         """
         if self.case.level == HUGE:
             return (yield from self._judge_in_blocks(backend))
@@ -261,7 +262,8 @@ class CaseEvaluation:
         Its data go through files, in `opcheck.execution.huge`. A program (`cmd:`), which no such
         tensors can be fed, is not asked: *unsupported* by opcheck. A case whose data cannot be made
         is a *bad case*. Generator of one question, or of none. Raises InvalidNode or NotSupported
-        for a node without an answer, KeyboardInterrupt if the user interrupts it.
+        for a node without an answer, OSError if there is no folder for temporary files, and
+        KeyboardInterrupt if the user interrupts it.
         """
         if backend.kind == "cmd":
             reason = "unsupported by opcheck: programs are fed no data of level huge"
@@ -319,8 +321,8 @@ class CaseEvaluation:
         """Judge only if the backend survives a model whose answer is unknown, for the reason `why`.
 
         Generator of one question. An answer, a refusal and a lack of support are all *unsupported*
-        by opcheck. A crash, a time limit, too little memory, an unusable answer and runs that
-        contradict each other have their own verdicts.
+        by opcheck. A crash, a time limit, too little memory, an unusable answer, runs that
+        contradict each other, and a question that was not run, have their own verdicts.
         """
         reply = yield self.question
         judgement = verdict.judge_without_oracle(self.case.rule, reply.outcome, why)
@@ -823,7 +825,8 @@ def repeated(
 
     Generator of the questions of all. A later result whose outputs differ in a bit from the first
     ones, which are kept from the first result that has any, is *unstable* or marked as
-    irreproducible; not so if they are random. The results do not keep their answers.
+    irreproducible; not so if they are random. The results do not keep their answers. Raises what
+    `CaseEvaluation.judge` raises.
     """
     repeats: list[EvaluatedCase] = []
     first: model.Produced | None = None
@@ -957,9 +960,9 @@ def _what_must_agree(result: LiveResult) -> tuple[object, ...]:
 
 
 def _other_failures(worst: EvaluatedCase, repeats: Sequence[EvaluatedCase]) -> list[EvaluatedCase]:
-    """Return other failures of `repeats` than `worst`, each once; none if `worst` is a pass.
+    """Return the results of `repeats` that differ from `worst`, each once; none if that is a pass.
 
-    A ledger may list only one of them. Failures are equal if verdict, reason and wrong outputs are.
+    A ledger may list only one of them. Results are equal if verdict, reason and wrong outputs are.
     """
     if worst.result.verdict is Verdict.PASS:
         return []
@@ -1057,9 +1060,9 @@ def evidence(evaluation: CaseEvaluation, wrong: WrongAnswer) -> Evidence | None:
     With it come the answers that are right; for the answer to a legal twin, the twin is the node.
     None for unknown operators, and for outcomes without evidence: outputs that contradict each
     other, crashes, time limits, unusable answers, and refusals in a later run. Of a whole model
-    that the engine computes, the model is the node. Raises WrongCase if the case contradicts
-    itself, ValueError if its data cannot be made, MemoryError if they do not fit into memory, and
-    OracleUnavailable without its oracle's answer.
+    that the engine computes, the model is the node. Raises what `CaseEvaluation.accepted_answers`
+    raises, unless it was computed before: WrongCase, ValueError, MemoryError, OracleUnavailable,
+    NotSupported, UsageError.
     """
     is_whole_model = evaluation.case.op == model.GRAPH and evaluation.is_computed_model
     if operator_of(evaluation.case.op) is None and not is_whole_model:
@@ -1081,7 +1084,7 @@ def evidence_of_pass(case: Case) -> Evidence | None:
     Of a model that must be refused, it is the invalid node, without an answer. None where no single
     answer is known to be right: for unknown operators, cases that a backend decides, several
     admitted answers, and a case that is wrong itself. Raises MemoryError if the data do not fit
-    into memory.
+    into memory, NotSupported if the bound of a stated answer takes more than opcheck computes.
     """
     if not case.expect.is_stated or operator_of(case.op) is None:
         return None
@@ -1099,8 +1102,8 @@ def _evidence(
     """Return the evidence of outputs, None for a refusal, with the admitted answers of `kind`.
 
     Of a legal twin, whose `kind` is `Refusal`, these are the outputs that the refusal holds. Raises
-    WrongCase if the case contradicts itself or the engine has no answer, OracleUnavailable without
-    its oracle's answer, ValueError if its data cannot be made.
+    what `CaseEvaluation.accepted_answers` raises, unless it was computed before: WrongCase,
+    ValueError, MemoryError, OracleUnavailable, NotSupported, UsageError.
     """
     admitted = [answer.wants for answer in evaluation.accepted_answers if isinstance(answer, kind)]
     if kind is Answer:

@@ -491,8 +491,8 @@ def too_degenerate(values: Array, dtype: dtypes.DType | None, *, rounded: bool) 
 
     It is if more than half of its elements come out as 0 in `dtype`, infinity or NaN; or all, if
     answers are not `rounded`, as those of Hardmax: zeros are answers like others there. Only floats
-    of 16 bits or more have infinities and NaNs that count so. An output without elements is not
-    degenerate. `dtype` None is not a tensor of numbers.
+    of 16 bits or more have infinities and NaNs that count so; False and an empty text count as 0.
+    An output without elements is not degenerate. `dtype` is None if it is not known.
     """
     if dtype is not None and dtype.kind == "float":
         # Half of the smallest subnormal number is the largest that rounds to 0.
@@ -823,7 +823,7 @@ def _golden_wants(case: Case, folder: Path) -> Iterator[Want]:
     """Yield the golden outputs in order; all are read from `folder` before the first.
 
     Raises ValueError for a file that cannot be read, WrongCase for an output of another type than
-    the case's operator gives.
+    the case's operator gives, or of one that opcheck does not know.
     """
     stored = [read_tensor(folder / f"output_{number}.pb") for number in range(len(case.outputs))]
     for number, (output, array) in enumerate(zip(case.outputs, stored, strict=True)):

@@ -31,7 +31,9 @@ _NAMED = 12
 def explanations(name: str) -> list[Explanation]:
     """Return what a name means; several if it has several meanings, or names mistakes with "+".
 
-    Raises UsageError for a name that opcheck does not know.
+    Only a name without another meaning is looked up among rulings, else among mistakes, and else,
+    if it has three words, as a part of sentences. Raises UsageError for one that opcheck does not
+    know.
     """
     if "+" in name and " " not in name:
         return [one for part in name.split("+") for one in explanations(part)]
@@ -91,7 +93,7 @@ def _defect(name: str) -> Iterator[Explanation]:
 
 
 def _about_defect(line: Line) -> Iterator[tuple[str, str]]:
-    """Yield labels and texts of a ledger's line: cause, versions, links, operators."""
+    """Yield labels and texts of a ledger's line: cause, versions, links, operators; "" for none."""
     yield "cause", line.cause
     yield "versions", line.versions
     yield "failure", ", ".join(line.failure)
@@ -104,7 +106,10 @@ def _about_defect(line: Line) -> Iterator[tuple[str, str]]:
 
 
 def _operator(name: str) -> Iterator[Explanation]:
-    """Yield the versions and the types of an operator of this name, in any case of letters."""
+    """Yield the versions of an operator of this name, in any case of letters; at most one item.
+
+    With them come the number of its shipped cases, and commands about it.
+    """
     for op in reading.shipped_operators():
         if op.lower() != name.lower():
             continue
@@ -232,7 +237,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _hint(name: str) -> str:
-    """Return what the name may have been meant to be."""
+    """Return what the name may have been meant to be, or else what kinds of names there are."""
     ids = [line.id or "" for ledger in shipped_ledgers() for line in ledger.fields.known]
     rulings = [ruling.id for ruling in all_rulings()]
     words = [word for meanings in WORDS.values() for word in meanings]

@@ -46,6 +46,7 @@ from opcheck.suite.select import HUGE
 
 #: Packages that the values of golden files may depend on.
 _PACKAGES = ("ml_dtypes", "mpmath", "numpy", "onnx")
+#: The folder of a test: its answer must, should or may be given, or its model is to be refused.
 AnswerKind: TypeAlias = Literal["must", "should", "open", "rejected"]
 #: Why there is no test of a node of which no text defines some elements.
 _UNDEFINED = "some of its elements may be anything, and a stored tensor states each"
@@ -57,6 +58,7 @@ _MAX_STEPS = 40
 _TRIED_ATOLS = 48
 #: ONNX's runner takes at least this rtol for bfloat16, whatever data.json states.
 _RTOL_OF_BFLOAT16 = 2.0**-6
+#: How outputs came about, in words, by the manifest's name for it.
 METHOD_TEXTS: dict[gm.ManifestMethod, str] = {
     "exact": "nothing had to be rounded",
     "bounded": "correctly rounded: the proven error bound leaves one number for each value",
@@ -410,8 +412,9 @@ def _rejected(case: Case, question: Question, reason: str) -> CaseTests:
     """Return the test of an invalid model, and that of its legal twin, the same model made valid.
 
     Raises WrongCase if the engine accepts the model, or the case contradicts itself; Unsupported if
-    it has no answer to the twin; UnsoundArithmetic if this machine's arithmetic cannot be relied
-    on.
+    it has no answer to the twin; ValueError if it accepts the model and a rounding stays uncertain;
+    MemoryError if outputs do not fit into memory; UnsoundArithmetic if this machine's arithmetic
+    cannot be relied on.
     """
     expected.accepted_answers(case, question)
     with suppress(InvalidNode):
@@ -425,8 +428,8 @@ def _with_legal_twin(case: Case, question: Question, tests: Iterable[Test]) -> C
     """Return `tests`, and that of the legal twin if a backend must or may refuse the model.
 
     A twin without a test is left out, with the reason; it is to blame only if the engine refuses
-    it. Raises UnsoundArithmetic if this machine's arithmetic cannot be relied on, and what `tests`
-    raise.
+    it. Raises UnsoundArithmetic if this machine's arithmetic cannot be relied on, what `tests`
+    raise, and what a formula raises for a bound.
     """
     without_twin = tuple(tests)
     refused = case.expect.rejection
@@ -446,8 +449,9 @@ def _test_of_twin(legal: Case, twin: Question) -> Test:
     """Return the test of a legal twin.
 
     Raises ValueError if opcheck lacks the operator, if the outputs may come in any order, or if the
-    twin is wrong itself; InvalidNode if it is not legal; UnsoundArithmetic if this machine's
-    arithmetic cannot be relied on.
+    twin is wrong itself; InvalidNode if it is not legal; MemoryError if its outputs do not fit into
+    memory; UnsoundArithmetic if this machine's arithmetic cannot be relied on; and what a formula
+    raises for a bound.
     """
     computed = outputs(twin.task, twin.inputs)
     if computed is None:
@@ -631,10 +635,13 @@ def write(
         counted: Passes the results on and shows the progress.
 
     Raises:
-        UsageError: `folder` holds anything that must not be replaced, or two tests have one name.
+        UsageError: `folder` holds anything that must not be replaced, two tests have one name, or a
+            file of a model's weights has changed.
         Unwritable: A file cannot be written.
         UnsoundArithmetic: This machine's arithmetic cannot be relied on.
+        NotSupported: The bound of a stated answer takes more than opcheck computes.
         ProcessDied: One of the processes was killed.
+        KeyboardInterrupt: The user interrupts it while other processes work.
     """
     check_place(folder, force=force)
     with saving.staged(folder) as (stage, put):

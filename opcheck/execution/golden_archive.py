@@ -103,10 +103,12 @@ def write(
     name of `archive` is that of an archive, else KeyError is raised.
 
     Raises:
-        UsageError: Two tests have one name.
+        UsageError: Two tests have one name, or a file of a model's weights has changed.
         Unwritable: A file cannot be written.
         UnsoundArithmetic: This machine's arithmetic cannot be relied on.
+        NotSupported: The bound of a stated answer takes more than opcheck computes.
         ProcessDied: One of the processes was killed.
+        KeyboardInterrupt: The user interrupts it while other processes work.
     """
     place = archive.resolve()
     with (

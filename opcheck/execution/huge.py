@@ -111,8 +111,8 @@ def judged(
     Returns the judgement, and the reply or None. Without enough memory or space, on another system
     than Linux, and if a temporary file cannot be written, the verdict is *not run*. `confirm`
     returns an outcome without claims that this process does not find true. Raises ValueError for
-    data that cannot be made, InvalidNode or NotSupported for a node without an answer, and
-    KeyboardInterrupt if the user interrupts it.
+    data that cannot be made, InvalidNode or NotSupported for a node without an answer, OSError if
+    there is no folder for temporary files, and KeyboardInterrupt if the user interrupts it.
     """
     node = huge_node(case)
     missing = needs_of(case, node).missing()

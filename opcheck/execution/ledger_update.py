@@ -15,7 +15,7 @@ from opcheck.known.writing import Revision, places
 from opcheck.model import Case, Record, Verdict
 from opcheck.model.result import Failure
 
-#: Failures that differ by the backend's own words, or by how its process died.
+#: Failures whose reasons differ by more than numbers; None is what is unsupported.
 _TELLING = ("raised", "crash", "stray_crash", "unstable", "declared", None)
 #: Verdicts without an answer of the backend.
 UNDECIDED = (Verdict.NOT_RUN, Verdict.BAD_CASE)

@@ -4,7 +4,9 @@ A demand is something that core must show, such as that a mutant, a wrong implem
 Functions here yield pairs of a demand and the ids of the cases, of any level, that show it. A
 *cell* is an operator version on one dtype.
 
-What evaluates a formula raises WrongOperator if the file that declares the operator is wrong.
+What evaluates a formula raises WrongOperator if the file that declares the operator is wrong. What
+asks for a case's answers raises NotSupported if the bound of a stated one takes more than opcheck
+computes.
 """
 
 import math
@@ -86,7 +88,11 @@ def _mutants(cases: Sequence[Case], sightings: Iterable[Sighting]) -> Iterator[S
 def _mutants_of_all_versions(
     cases: Sequence[Case], sightings: Iterable[Sighting]
 ) -> Iterator[Shown]:
-    """Yield each mutant of each version with the ids of the cases that kill or notice it."""
+    """Yield each mutant of each version with the ids of the cases that kill it.
+
+    Without any, the demand is a "warning", with those that notice it; without these it is left out.
+    One that a single dtype decides about has its cases of that dtype alone, if there are any.
+    """
     dtypes = {case.id: cell_of(case).dtype for case in cases}
     for sighting in sightings:
         mutant = sighting.mutant

@@ -11,7 +11,8 @@ the model; "" stands for an input or output that a node leaves out. A function t
 what its type states.
 
 What evaluates a formula raises WrongOperator if the file that declares the operator is wrong. What
-reads the model raises UsageError if a file of its weights has changed.
+judges an answer raises what the formula raises for a bound, such as NotSupported beyond a budget.
+What reads the model raises UsageError if a file of its weights has changed.
 """
 
 import re

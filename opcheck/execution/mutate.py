@@ -7,7 +7,8 @@ show in most cases: an answer that is right bit for bit is not judged.
 A *cell* is one version of an operator on one dtype. A *batch* is the work on some mutants of one
 operator in all its cells, done in one process.
 
-What evaluates a formula raises WrongOperator if the file that declares the operator is wrong.
+What evaluates a formula raises WrongOperator if the file that declares the operator is wrong. What
+looks up the mutants of a cell raises CaseFileError, a UsageError, if shipped files are wrong.
 """
 
 import math
@@ -49,7 +50,7 @@ from opcheck.suite.select import HUGE
 
 #: The outputs of a node, or why it is refused; an exception is returned, and not raised.
 OutputsOrRefusal: TypeAlias = Sequence[Any] | InvalidNode
-#: Verdicts on a wrong backend; no others are possible here.
+#: The verdicts by which a case fails a mutant, which neither crashes nor hangs.
 RED = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
 #: The backend that a mutant's answer counts as; it is asked once.
 CANNED = model.BackendInfo("canned", "canned", "", repeatable=False)
@@ -112,7 +113,8 @@ class CaseKills:
     def judges(self) -> bool:
         """True if the case has answers; False if the engine has none, so that nothing is judged.
 
-        Raises UsageError if the case is wrong, which names its file; MemoryError.
+        Raises UsageError if the case is wrong, which names its file, MemoryError, and NotSupported
+        if the bound of a stated answer takes more than opcheck computes.
         """
         try:
             _ = self.evaluation.accepted_answers
@@ -333,13 +335,13 @@ def mutations(
         spread: Does the work elsewhere, None for processes of this machine.
 
     Raises UsageError for a case that is itself wrong, CaseFileError for arguments about nothing
-    known, and ProcessDied if a process is killed.
+    known, ProcessDied if a process is killed, and KeyboardInterrupt if the user interrupts it.
     """
     by_cell = cells(cases)
     for cell in by_cell:
         arguments(cell.op)  # here, so that no other process has to send the error
     batches = _batches(by_cell, with_present_names(by_cell, settings or MutationSettings()), jobs)
-    return (spread or partial(here, jobs))(_each, batches)
+    return (spread or partial(here, jobs))(_fates, batches)
 
 
 def count(cases: Iterable[Case], settings: MutationSettings) -> int:
@@ -433,7 +435,8 @@ def here(jobs: int, work: Callable[[Any], Iterable[Any]], batches: Sequence[Any]
     """Do work in so many processes: a `Spread` of this machine, where others use several.
 
     Returns an iterator of what `work` yields for each of the `batches`; with one of `jobs`, in this
-    process and in order. Raises what `work` raises, and ProcessDied if a process is killed.
+    process and in order. Raises what `work` raises, ProcessDied if a process is killed, and
+    KeyboardInterrupt if the user interrupts it while others work.
     """
     if jobs == 1:
         return chain.from_iterable(map(work, batches))
@@ -445,7 +448,7 @@ def _whole(function: Callable[[Any], Iterable[Any]], batch: object) -> list[Any]
     return [*function(batch)]
 
 
-def _each(batch: _Batch) -> Iterator[Mutation]:
+def _fates(batch: _Batch) -> Iterator[Mutation]:
     """Yield the fate of each mutant of a batch: which cases kill or notice it, or why none can.
 
     The settings of the batch name its mutants. Small cases are asked first, and cases that killed
@@ -549,7 +552,8 @@ class Sighting:
 def sightings(cases: Iterable[Case], jobs: int = 1) -> Iterator[Sighting]:
     """Yield every mutant in every cell with all cases that see it, in no order.
 
-    Raises UsageError for a case that is itself wrong, and ProcessDied if a process is killed.
+    Raises UsageError for a case that is itself wrong, ProcessDied if a process is killed, and
+    KeyboardInterrupt if the user interrupts it.
     """
     yield from here(jobs, _sightings, _batches(cells(cases), MutationSettings(), jobs))
 
@@ -605,7 +609,8 @@ def killed_elsewhere(
     `alive` are the survivors, mutants that no case of `cases` killed. Shipped cases of their
     version with the rule `must` are shown them, but for those that are among `cases`. `jobs` is the
     number of processes, unless `spread` does the work elsewhere. Raises CaseFileError for shipped
-    files that are wrong, ProcessDied if a process is killed.
+    files that are wrong, ValueError for a survivor that is no mutant of its cell, ProcessDied if a
+    process is killed, KeyboardInterrupt if the user interrupts it.
     """
     asked = {(case.id, case.source) for case in cases}
     batches = [

@@ -139,7 +139,8 @@ class Recording:
         """Pass on questions and save the replies; a generator of the same questions and result.
 
         Of each case only the first reply at each opset is saved: later questions are on other data,
-        or repeat it. Raises BackendUnavailable if a reply cannot be saved.
+        or repeat it. Raises what `save` raises, such as BackendUnavailable if a file cannot be
+        written, and what `questions` raise.
         """
         #: The opsets at which each case was asked, its own first.
         opsets: dict[str, list[int]] = {}

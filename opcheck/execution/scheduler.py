@@ -7,6 +7,9 @@ finds the causes of failures.
 
 A case's *place* is its index in the run, a backend's *number* its index among the backends. A case
 is *open* while some backend is still to answer it.
+
+What judges an answer, or asks for it again, raises WrongOperator if the file that declares the
+operator is wrong, and what the operator's formula raises for a bound, such as NotSupported.
 """
 
 import multiprocessing
@@ -48,9 +51,9 @@ from opcheck.execution.workers import AskableBackend, Driver, Questions, ask_onc
 from opcheck.known import Gate, Ledger, explain
 from opcheck.model import Case, Diagnosis, LiveResult, Record, Reply, Verdict
 
-#: How far a backend may be ahead of the slowest, in cases.
+#: How many cases may be begun from the first one on whose results were not all yielded.
 AHEAD = 512
-#: How many bytes the data of the open cases, and of those that wait for their turn, may have.
+#: How many bytes the data of all open cases may have, and those of all that wait for their turn.
 _BYTES = 256 << 20
 #: Returns the places of more cases to ask about: none for now, None if none are left.
 Take: TypeAlias = Callable[[], Sequence[int] | None]
@@ -182,7 +185,8 @@ class CaseJudge:
         `take` gives the places of more cases. An empty list comes while it gives none and no case
         is open. Ends once `take` returns None and all is answered. Raises Defect if opcheck's own
         part of an adapter fails, BackendUnavailable if nothing can be judged in this process any
-        more, and UsageError if a file of a model's weights has changed.
+        more, UsageError if a file of a model's weights has changed, and ValueError for a tolerance
+        that makes no sense where backends are compared.
         """
         is_last = self._begin(take)
         while self._driver.is_busy or not is_last:
@@ -395,7 +399,8 @@ class Scheduler(CaseJudge):
         there are the numbers. Causes are chosen anew for each backend, by what all its results have
         in common and by what it answers when it is asked again. Calls `searched` twice for each
         failure that is to be explained. A backend that cannot be asked again is added to
-        `not_asked` if it fails anything. Raises KeyboardInterrupt if the user interrupts it.
+        `not_asked` if it fails anything. Raises KeyboardInterrupt if the user interrupts it,
+        MemoryError if a passed case's data do not fit into memory, and what `ask_again` raises.
         """
         changed: dict[int, Record] = {}
         count = len(self.backends)
@@ -432,8 +437,8 @@ class Scheduler(CaseJudge):
         def ask(case: Case) -> LiveResult | None:
             """Return the backend's result on a case, None if the text does not decide its answer.
 
-            Raises NoTimeLeft while awaiting it if the time for causes is up, Defect if opcheck's
-            own part of an adapter fails, and UsageError if a file of a model's weights has changed.
+            Raises NoTimeLeft while awaiting it if the time for causes is up, and what else
+            `ask_again` raises.
             """
             return ask_again(case, backend, self.allowance.check)
 
@@ -452,7 +457,8 @@ class Scheduler(CaseJudge):
         the most failures first, until there is no time. If it passes, and fails after one earlier
         case, that is the cause of all failures of its cause that pass alone too. If no one earlier
         case causes it, it keeps its diagnoses, with what was seen. Empty for a backend that cannot
-        be asked again. Raises KeyboardInterrupt if the user interrupts it.
+        be asked again. Raises KeyboardInterrupt if the user interrupts it, and what `EarlierCases`
+        raises but for NoTimeLeft.
         """
         if not (self.asks_again and isinstance(backend, Pool) and backend.info.repeatable):
             return {}
@@ -491,7 +497,8 @@ class Scheduler(CaseJudge):
         """Yield the results in order; `answers` come in any, those of early cases first.
 
         Each gets its causes in its turn. Sets `emitted`, the number of cases whose results were all
-        yielded. Raises Defect if `answers` end before every result is there, and what they raise.
+        yielded. Raises Defect if `answers` end before every result is there, what they raise, and
+        MemoryError if data that a cause is sought by do not fit into memory.
         """
         waiting: dict[tuple[int, int], JudgedAnswer] = {}
         for place in range(len(self.cases)):
@@ -525,8 +532,8 @@ class Scheduler(CaseJudge):
 
         A pass is remembered, as it speaks against causes of later failures. A result whose cause is
         not to be found, or that has no wrong answer, is returned as it is; without evidence in it,
-        such as of a crash, it has no causes. Raises MemoryError if the case's data do not fit into
-        memory.
+        such as of a crash, it has no causes. Raises MemoryError if its data, or those of a case
+        that passed, do not fit into memory.
         """
         case = self.cases[answer.place]
         suspects = self.suspects[answer.number]

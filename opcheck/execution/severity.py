@@ -11,15 +11,17 @@ import numpy as np
 
 from opcheck.backends.execute import Outputs
 from opcheck.compare import verdict
+from opcheck.compare.elements import native
 from opcheck.compare.outputs import in_its_dtype
 from opcheck.compare.verdict import Admitted, Judgement
+from opcheck.dtypes import DType, is_real
 from opcheck.engine import Node
 from opcheck.engine.suggestions import Suggested, suggested
-from opcheck.execution.expected import node_of
+from opcheck.execution.expected import WrongCase, answers_of, node_of
 from opcheck.model import Array, Case, Foreign, Outcome, Produced, Question, Verdict
 
-#: Failures that a suggestion about the node as a whole covers.
-_OF_NODES = ("values", "shape", "dtype", "count", "type")
+#: Failures of outputs that a suggestion may admit.
+_OF_ADMITTED = ("values", "shape")
 
 
 def eased_if_suggested(
@@ -34,9 +36,9 @@ def eased_if_suggested(
     node: makes the node of the case; it is asked of a failure alone.
 
     A judgement that is no failure is returned as it is, and so is any of a case that states its own
-    rule or tolerance. An output of another shape or type is a warning where the node as a whole is
-    only suggested, and a refusal also where the node may be refused. Raises what a formula raises
-    for a bound.
+    rule or tolerance. An output of another shape is a warning where the node as a whole is only
+    suggested, and such an answer is admitted; a refusal also where the node may be refused. Raises
+    what `node` raises, and what a formula raises for a bound.
     """
     if judgement.verdict not in (Verdict.FAIL, Verdict.ERROR) or not case.leaves_rule_to_engine:
         return judgement
@@ -45,11 +47,12 @@ def eased_if_suggested(
         return judgement
     if judgement.failure == "raised":
         is_covered = vague.may_be_refused
-    elif vague.whole:
-        is_covered = judgement.failure in _OF_NODES
+    elif judgement.failure in _OF_ADMITTED and isinstance(outcome, Produced):
+        is_covered = _is_admitted(case, outcome, vague)
+        if not is_covered and judgement.failure == "values":
+            is_covered = _is_right_elsewhere(case, outcome, admitted, vague)
     else:
-        is_of_values = judgement.failure == "values"
-        is_covered = is_of_values and _is_right_elsewhere(case, outcome, admitted, vague)
+        is_covered = False
     if not is_covered:
         return judgement
     why = "; ".join(f"{each.text} ({each.id})" for each in vague.suggestions)
@@ -57,12 +60,64 @@ def eased_if_suggested(
     return replace(judgement, verdict=Verdict.WARN, reason=reason)
 
 
-def _is_right_elsewhere(
-    case: Case, outcome: Outcome, admitted: Sequence[Admitted], suggested: Suggested
-) -> bool:
-    """Return True if outputs are an admitted answer but for elements that are excused."""
-    if not isinstance(outcome, Produced):
+def _is_admitted(case: Case, outcome: Produced, suggested: Suggested) -> bool:
+    """Return True if a suggestion about the node as a whole admits the outputs of each run."""
+    runs = [outcome.outputs] if outcome.again is None else [outcome.outputs, outcome.again]
+    tensors = [_tensors(outputs) for outputs in runs]
+    if all(arrays is not None and suggested.accepts(arrays) for arrays in tensors):
+        return True
+    own = [output.dtype for output in suggested.subject.outputs]
+    if any(arrays is None or [x.dtype for x in arrays] != own for arrays in tensors):
         return False
+    return any(_is_right_answer_of(case, outcome, node) for node in suggested.other_nodes())
+
+
+def _tensors(outputs: Outputs) -> list[Array] | None:
+    """Return outputs in the machine's byte order, None if one is not a tensor."""
+    if any(isinstance(output, Foreign) for output in outputs):
+        return None
+    return [native(np.asarray(output)) for output in outputs]
+
+
+def _is_right_answer_of(case: Case, outcome: Produced, node: Node) -> bool:
+    """Return True if outputs, in the types that another node gives, are a right answer of it.
+
+    False if that node is illegal, or has no answer.
+    """
+    try:
+        answers = answers_of(case, node)
+    except (WrongCase, MemoryError):
+        return False
+    for answer in answers:
+        if not isinstance(answer, verdict.Answer):
+            continue
+        types = [want.dtype for want in answer.wants]
+        outputs = _in_types(outcome.outputs, types)
+        again = None if outcome.again is None else _in_types(outcome.again, types)
+        converted = replace(outcome, outputs=outputs, again=again)
+        if verdict.is_right(verdict.judge("must", [answer], converted, tolerance=None)):
+            return True
+    return False
+
+
+def _in_types(outputs: Outputs, types: Sequence[DType | None]) -> Outputs:
+    """Return floats in other types of floats, rounded to them; others as they are."""
+    converted = []
+    for output, dtype in zip(outputs, types, strict=True):
+        if not isinstance(output, Foreign) and is_real(output) and dtype is not None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                output = output.astype(dtype.numpy)
+        converted.append(output)
+    return tuple(converted)
+
+
+def _is_right_elsewhere(
+    case: Case, outcome: Produced, admitted: Sequence[Admitted], suggested: Suggested
+) -> bool:
+    """Return True if outputs are an admitted answer but for elements that are excused.
+
+    Poorer arithmetic is right. Raises what a formula raises for a bound.
+    """
     for answer in admitted:
         if not isinstance(answer, verdict.Answer):
             continue

@@ -58,7 +58,7 @@ def named_in(text: str) -> list[str]:
     """Return the operators that a text of floors names, as they are written.
 
     A floor is as `Softmax@13+:float32`. Empty if one of them is about all operators (`*`), or is
-    malformed. Raises UsageError if all are.
+    malformed. Raises UsageError if all are malformed.
     """
     matches = [_FLOOR.fullmatch(part.strip()) for part in text.split(",")]
     if not any(matches):
@@ -227,8 +227,10 @@ def probe_in_processes(
     """Probe each cell of a backend, by judging its models, in processes of its own.
 
     Return the support of each cell of `asked`, in order. `counted` passes results on and shows the
-    progress. Raises BackendUnavailable and UsageError if the backend cannot be used, Defect if
-    opcheck's own part of an adapter fails, ValueError if a case's data cannot be made.
+    progress. Raises BackendUnavailable and UsageError if the backend cannot be used,
+    KeyboardInterrupt if the user interrupts the start, Defect if opcheck's own part of an adapter
+    fails, ValueError or MemoryError if a case's data cannot be made, and what a formula raises for
+    a bound.
     """
     with started([settings, declaring(settings)], 1) as (backend, other):
         connect([backend])
@@ -246,8 +248,8 @@ def declared_in_processes(
     """Yield once what a backend declares of each cell, asked in processes of its own.
 
     The item has True or False for each cell, and None where there is no case or no usable answer.
-    Raises BackendUnavailable if no process can be started, ValueError if a case's data cannot be
-    made, Defect if opcheck's own part of an adapter fails.
+    Raises BackendUnavailable if no process can be started, ValueError or MemoryError if a case's
+    data cannot be made, Defect if opcheck's own part of an adapter fails.
     """
     with (
         guarded_folder() as here,
@@ -263,7 +265,8 @@ def probe(
 
     `declaring` is the backend whose answers are the declarations of `backend`. `counted` passes
     results on and shows the progress. Raises Defect if opcheck's own part of an adapter fails,
-    ValueError if a case's data cannot be made.
+    ValueError or MemoryError if a case's data cannot be made, BackendUnavailable if a backend in
+    this process spoils its floating-point mode, and what a formula raises for a bound.
     """
     cases = [case for cases in asked.values() for case in cases]
     return support(asked, [*counted(Scheduler(cases, [backend]))], declared(asked, declaring))
@@ -273,9 +276,10 @@ def declared(asked: Asked, backend: AskableBackend) -> dict[Cell, bool | None]:
     """Return what a backend declares of each cell, by its first case: True if it supports it.
 
     None where there is no case, where the backend does not say, and where no usable answer comes;
-    once it crashes, is too slow or takes too much memory, of all cells that follow. `backend`
-    answers with declarations, as those of `opcheck.backends.connect` do. Raises ValueError if a
-    case's data cannot be made, Defect if opcheck's own part of an adapter fails.
+    once it crashes, is too slow or takes too much memory, of all cells not asked yet. `backend`
+    answers with declarations, as those of `opcheck.backends.connect` do. Raises ValueError or
+    MemoryError if a case's data cannot be made, Defect if opcheck's own part of an adapter fails,
+    and BackendUnavailable if a backend in this process spoils its floating-point mode.
     """
     declared_cells: dict[Cell, bool | None] = dict.fromkeys(asked)
     todo = [(cell, cases[0]) for cell, cases in asked.items() if cases]

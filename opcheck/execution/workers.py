@@ -163,7 +163,7 @@ def consulted(
     user names, may be one. Of other backends, only those that run no code which a file may name,
     and profiles of a trusted opcheck.toml. The processes end with the context. Raises UsageError
     for those not allowed, not trusted or unknown and for a wrong opcheck.toml, BackendUnavailable
-    for those that cannot be used.
+    for those that cannot be used, KeyboardInterrupt if the user interrupts it.
     """
     oracles = oracles_of(cases)
 
@@ -232,9 +232,9 @@ def facts_of(
     """Return facts that users' ledgers are checked against; `cases` are all that were read.
 
     They are `whole` if they hold all shipped cases of their operators. `backends` are those of the
-    run. Among the facts are functions that read shipped cases of
-    operators, return why an address names no backend here, None if it names one, and return the
-    names of an operator's mutants. Raises CaseFileError for a wrong opcheck.toml.
+    run. Among the facts are functions that read shipped cases of operators, return why an address
+    names no backend here, None if it names one, and return the names of an operator's mutants.
+    Raises CaseFileError for a wrong opcheck.toml.
     """
     known = profiles(Path.cwd())
 

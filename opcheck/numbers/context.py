@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 #: What formulas draw wherever they draw, so that they give a quantile; None to draw.
 share: ContextVar[float | None] = ContextVar("share", default=None)
-#: Whether nothing is drawn: in a graph, other nodes would compute with it.
+#: True in a graph, whose other nodes would compute with what is drawn: `drawn` raises NotSupported.
 in_graph: ContextVar[bool] = ContextVar("in_graph", default=False)
 
 

@@ -7,7 +7,8 @@ is not plain: to `opcheck.numbers.plain` (NumPy), `bounded` or `faulty`.
 Operands broadcast as in NumPy. Results have the type of the operands, NumPy's common one of several
 plain ones; of plain integers, `sqrt`, `divide` and functions of the library but `erf` give floats.
 NaN gives NaN unless a docstring says otherwise. Functions of floating numbers round as the kind
-does. Python's own `abs`, `max`, `min`, `pow`, `round` and `sum` are hidden in this module.
+does. Bounded numbers of more than 60 axes raise NotSupported. Python's own `abs`, `max`, `min`,
+`pow`, `round` and `sum` are hidden in this module.
 """
 
 from collections.abc import Callable, Sequence

@@ -90,6 +90,21 @@ _ARGUED = (
         pattern="axis -[23] of *",
         why="The text says of -1 alone that it counts from the back, so opcheck has no answer.",
     ),
+    Argument(
+        op="LpNormalization",
+        pattern="axis * of [13]",
+        why="The text speaks of a matrix: a refusal of other ranks is a warning.",
+    ),
+    Argument(
+        op="MeanVarianceNormalization",
+        pattern="axis -* of *",
+        why="The text does not say that such an axis counts from the back: a refusal is a warning.",
+    ),
+    Argument(
+        op="OneHot",
+        pattern="axis * of 1",
+        why="The text does not mention a single index: a refusal is a warning.",
+    ),
 )
 
 FAMILY = Family(

@@ -39,9 +39,6 @@ NOT_KNOWN = {
 STATED_BY_CASES = {
     ("BatchNormalization", "squares_beyond_float16"): "the text asks for float32 of 16 bits",
     ("LpPool", "every_p#p_1000"): "what vanishes in it is nothing beside 1",
-    ("LpNormalization", "each_axis"): "each axis is a situation, in which an engine must be right",
-    ("MeanVarianceNormalization", "each_axis"): "each axis is a situation",
-    ("OneHot", "each_axis"): "each axis is a situation",
 }
 
 

@@ -92,15 +92,20 @@ def operand_left_out(function: str, is_operand: IsOperand, node: Node) -> Sequen
 def step_left_out(function: str, number: int, node: Node) -> Sequence[Array]:
     """Mutant: of the calls of a function the one of this number, from 0, returns an operand.
 
-    That is the tensor next to a number, or the one of more axes, or the first of two.
+    That is the tensor next to a number, or the one of more axes, or the first of two, broadcast to
+    the shape of the result.
     """
     calls = count()
 
     def fault(original: Any, one: Any, other: Any) -> Any:
         """Return the right result, or in the call in question an operand."""
+        result = original(one, other)
         if next(calls) != number:
-            return original(one, other)
-        return max(one, other, key=axes_of_tensor)
+            return result
+        operand = max(one, other, key=axes_of_tensor)
+        if np.shape(operand) == np.shape(result):
+            return operand
+        return np.broadcast_to(operand, np.shape(result))
 
     return evaluated(None, {function: fault}, node)
 

@@ -84,7 +84,8 @@ def clipped(x: Tensor, high: float) -> Tensor:
 def hard_sigmoid(X: Tensor, *, alpha: float, beta: float) -> Tensor:
     """HardSigmoid: "y = max(0, min(1, alpha * x + beta))".
 
-    Of NaN, min and max are NaN or the other number: NAN_IN_MINIMUM, NAN_IN_MAXIMUM.
+    Of NaN, as is infinity times an `alpha` of 0, min and max are NaN or the other number:
+    NAN_IN_MINIMUM, NAN_IN_MAXIMUM.
     """
     return clipped(alpha * X + beta, 1)
 

@@ -97,19 +97,19 @@ def of_aligned_pair(
 
 
 def each_version_of_pair(
-    name: str, function: OfPair, with_broadcast: Callable[..., Tensor] = of_pair
+    name: str, function: OfPair, since_7: Callable[..., Tensor] = of_pair
 ) -> Mapping[int, Formula]:
     """Return the formula of each version of an operator of two tensors, by the first opset of it.
 
     `name` is the operator's, and `function` that of its two tensors. Those before 7 are
-    `of_aligned_pair`, with the attributes broadcast and axis; those from 7 on are `with_broadcast`.
-    Each takes the schema's inputs.
+    `of_aligned_pair`, with the attributes broadcast and axis; those from 7 on are `since_7`, of the
+    function and both tensors. Each takes the schema's inputs.
     """
     versions = opset.versions("", name)
     newest = versions[max(versions)]
     earlier: Any = partial(of_aligned_pair, function)
     earlier.__signature__ = signature_of(newest, ("broadcast", "axis"))
-    later: Any = partial(with_broadcast, function)
+    later: Any = partial(since_7, function)
     later.__signature__ = signature_of(newest, ())
     return {since: earlier if since < 7 else later for since in versions}
 

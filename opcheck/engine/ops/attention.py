@@ -119,12 +119,15 @@ class Attributes:
 class Heads:
     """What the computation takes; heads of the keys serve neighboring heads of the queries.
 
+    kv_num_heads divides q_num_heads, and there is a key or more.
+
     Attributes:
         q: [batch_size, q_num_heads, q_sequence_length, head_size].
         k: [batch_size, kv_num_heads, total_sequence_length, head_size].
         v: [batch_size, kv_num_heads, total_sequence_length, v_head_size].
         shown: A mask of the keys that attn_mask leaves each query; None without one.
-        bias: What attn_mask adds to the scores, 0 for keys that it hides; None for nothing.
+        bias: What attn_mask adds to the scores, 0 for keys that it hides; None for nothing. Both
+            broadcast to [batch_size, q_num_heads, q_sequence_length, total_sequence_length].
         offset: How many keys precede the queries: a number, or [batch_size, 1, 1, 1].
         lengths: How many keys are no padding, [batch_size, 1, 1, 1]; None for all.
         attributes: The attributes of the node.
@@ -253,7 +256,7 @@ def shares(x: Array, is_empty: Array, v: Array, keep: Keep) -> tuple[Array, Arra
     one key; v: [batch, head, key, element]. `keep` is what is kept of a result until the next
     operation.
     """
-    p = xp.where(is_empty, 0.0, keep(softmax.plain(x, -1)))
+    p = xp.where(is_empty, 0.0, keep(softmax.softmax(x, -1)))
     return p, xp.matmul(xp.at_most_1(p), v)
 
 
@@ -278,15 +281,15 @@ class Steps:
         keep: What is kept of a result of this type until the next operation.
         cap: The scores that softcap leaves.
         shares: The shares of keys, and what they make of the values.
-        computes: The softmax is computed in its precision, as the text has it, if that is a type of
-            16 bits too.
+        softmax_in_type_of_q: Without softmax_precision, the softmax of a Q of 16 bits is computed
+            in that type, and not in float32.
     """
 
     root: Callable[[Heads], Any] = root_of_scale
     keep: Callable[[Array, np.dtype[Any]], Array] = all_digits
     cap: Callable[[Array, float, Keep], Array] = capped_by_tanh
     shares: Callable[[Array, Array, Array, Keep], tuple[Array, Array]] = shares
-    computes: bool = False
+    softmax_in_type_of_q: bool = False
 
 
 def computed(heads: Heads, steps: Steps = Steps()) -> tuple[Array, Array]:
@@ -295,7 +298,8 @@ def computed(heads: Heads, steps: Steps = Steps()) -> tuple[Array, Array]:
     `steps` is what alternatives and mutants do otherwise. What the mode asks for is [batch, head,
     query, key]: by mode 0 the scores, 1 the capped ones, 2 with mask and -inf for keys that the
     query does not attend, 3 the shares. Both have the type of Q; the softmax is computed in that of
-    softmax_precision, if it names one. A query without a key has zeros in Y and in the shares.
+    softmax_precision, and without one as `steps` has it. A query without a key has zeros in Y and
+    in the shares.
 
     Raises NotSupported, while judging, if a key is hidden and Q, K or V holds NaN or infinity.
     """
@@ -325,7 +329,7 @@ def computed(heads: Heads, steps: Steps = Steps()) -> tuple[Array, Array]:
     biased = xp.where(allowed, with_bias, -np.inf)
     is_empty = ~allowed.any(axis=-1, keepdims=True)
     x = xp.where(is_empty, 0.0, biased)
-    if attributes.softmax_precision is not None or steps.computes:
+    if attributes.softmax_precision is not None or steps.softmax_in_type_of_q:
         named = dtypes.named(attributes.softmax_precision)
         x = xp.astype(x, named.numpy if named else dtype, computes=True)
     p, y = steps.shares(x, is_empty, v, keep_in_type)
@@ -356,8 +360,9 @@ def run(
     23, or 24 for later versions too: their masks may have fewer keys than the scores.
 
     Raises InvalidNode for
-    - ranks that are not all 3 or all 4; numbers of heads that do not divide the last axis, or not
-      each other; shapes that contradict each other;
+    - ranks that are not all 3 or all 4; with three axes numbers of heads that are left out or do
+      not divide the last axis; a q_num_heads that kv_num_heads does not divide; shapes that
+      contradict each other;
     - past_key or past_value alone; nonpad_kv_seqlen together with past or present, or of a shape
       other than [batch];
     - a mask that does not broadcast to the scores, or ends before the padding does begin;
@@ -436,9 +441,10 @@ def checked_heads(
 ) -> tuple[Array, Array, Array]:
     """Return the heads of queries, keys and values: [batch, heads, tokens, elements of a head].
 
-    `split` makes them of tensors of three axes. Raises InvalidNode for numbers of heads that do not
-    divide the last axis, where shapes contradict each other, and unless q_num_heads is a multiple
-    of kv_num_heads and both are above 0.
+    `split` makes them of tensors of three axes. Raises InvalidNode for numbers of heads that three
+    axes lack, or that do not divide the last of them; unless K and V agree in batch, heads and
+    tokens, and Q with K in batch and elements of a head; and unless q_num_heads is a multiple of
+    kv_num_heads and both are above 0.
     """
     q = split(tensors.Q, attributes.q_num_heads)
     k = split(tensors.K, attributes.kv_num_heads)
@@ -626,8 +632,12 @@ def attention(compute: Compute, split: Split = split_heads) -> Mapping[int, Form
     return {**attention_23(compute, split=split), **attention_24(compute, split=split)}
 
 
-def in_type(x: Array, dtype: np.dtype[Any]) -> Array:
-    """Return a result rounded to `dtype` if that is a 16-bit type; others as they are."""
+def stored(x: Array, dtype: np.dtype[Any]) -> Array:
+    """Return a result rounded to `dtype` if it has 16 bits, else as it is.
+
+    It is so kept between two operators.
+    """
+    # What is computed of such a type is in float32: a cast to its own type alone rounds nothing.
     return xp.astype(xp.astype(x, np.float32), dtype) if dtype.itemsize == 2 else x
 
 
@@ -645,7 +655,7 @@ def root_in_float32(heads: Heads) -> Any:
 
 
 #: The function body rounds what lies between operators, and takes the softmax in its precision.
-FUNCTION_BODY = Steps(root=root_in_float32, keep=in_type, computes=True)
+FUNCTION_BODY = Steps(root=root_in_float32, keep=stored, softmax_in_type_of_q=True)
 ATTENTION = operator("Attention")
 ATTENTION.formula(build=attention)(computed)
 ATTENTION.alternative("", build=attention)(partial(computed, steps=Steps(shares=shares_in_blocks)))
@@ -781,7 +791,7 @@ def mask_added(heads: Heads) -> tuple[Array, Array]:
 
 def shares_of_queries(x: Array, is_empty: Array, v: Array, keep: Keep) -> tuple[Array, Array]:
     """Mutant of a step: the softmax is along the queries."""
-    along_queries = softmax.plain(x, 2) if x.size else x
+    along_queries = softmax.softmax(x, 2) if x.size else x
     p = np.where(is_empty, 0, along_queries)
     return p, p @ v
 

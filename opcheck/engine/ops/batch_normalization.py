@@ -63,6 +63,9 @@ class Statistics(NamedTuple):
     var: Tensor
 
 
+#: The running variance is that of the population or of a sample, as a reading begins. The saved one
+#: is that of the population ("population", "sample"), of a sample ("samples"), or the inverse root
+#: of the population's, 1 / sqrt(variance + epsilon).
 KEPT_VARIANCES = Ruling(
     "kept-variances",
     "The texts before version 14 do not state which variance is kept in training: the running one "
@@ -330,9 +333,9 @@ def before_14(
 
     X: (N, C, D1, …, Dn), since version 9 also (N); scale, B, mean and var, and outputs with
     statistics: (C), or (1) for (N). With `spatial` 0 since version 7 they are (C, D1, …, Dn): each
-    element has its own statistics. The node is in training with more than one of its `outputs`, and
-    up to version 6 also if `is_test` is 0. Another number than 0 and 1 of `spatial` counts as
-    either, or raises InvalidNode: FLAG_OF_ANOTHER_NUMBER. The further outputs follow
+    element has its own statistics. Up to version 6 the node is in training if `is_test` is 0; since
+    version 7, if it has more than one of its `outputs`. Another number than 0 and 1 of `spatial`
+    counts as either, or raises InvalidNode: FLAG_OF_ANOTHER_NUMBER. The further outputs follow
     KEPT_VARIANCES; in test mode they may be anything, or are refused: FURTHER_OUTPUTS_OF_TESTS.
     since: the version.
 
@@ -342,22 +345,23 @@ def before_14(
     Raises NotSupported for other numbers of outputs than 1 and 5, `spatial` 0 in training before
     version 7, float64 mixed with other types, and an empty X in training.
     """
-    training = outputs > 1 or (since <= _LAST_WITH_IS_TEST and not is_test)
+    is_training = not is_test if since <= _LAST_WITH_IS_TEST else outputs > 1
     if outputs not in _OUTPUTS_BEFORE_14:
         raise_unspecified(f"{outputs} outputs")
     is_spatial = flag("spatial", spatial)
-    if since <= _LAST_WITH_IS_TEST and not is_spatial and not is_test:
+    if since <= _LAST_WITH_IS_TEST and not is_spatial and is_training:
         raise_unspecified("spatial 0 in training")
     check_rank("X", X, RANKS_OF_VERSIONS[since])
     # In version 6 and before, `spatial` is about how statistics are computed, not their shape.
     per_activation = since > _LAST_WITH_IS_TEST and not is_spatial
     batch = Batch(X, scale, B, mean, var, per_activation)
-    if not training:
-        return in_inference(steps, batch, epsilon)
-    if is_test:
-        return (*in_inference(steps, batch, epsilon), *further_outputs_of_test(batch))
-    kept = KEPT_VARIANCES.reading() if outputs > 1 else "population"
-    return in_training(steps, batch, momentum, epsilon, kept=kept)
+    if is_training:
+        kept = KEPT_VARIANCES.reading() if outputs > 1 else "population"
+        return in_training(steps, batch, momentum, epsilon, kept=kept)
+    normalized_alone = in_inference(steps, batch, epsilon)
+    if outputs == 1:
+        return normalized_alone
+    return (*normalized_alone, *further_outputs_of_test(batch))
 
 
 @formulas_of_versions(14, 15)

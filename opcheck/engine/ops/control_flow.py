@@ -44,9 +44,10 @@ CountedAxis: TypeAlias = Callable[[int, int], int]
 
 IF, LOOP, SCAN, SEQUENCE_MAP = map(operator, ("If", "Loop", "Scan", "SequenceMap"))
 
-#: Versions since 16 differ in element types alone.
+#: Versions of If, Loop and Scan since 16, which differ in element types alone.
 SINCE_16 = (16, 19, 21, 23, 24, 25)
-VERSIONS = (1, 11, 13, *SINCE_16)
+#: Scan has others before 16, and SequenceMap has one.
+VERSIONS_OF_IF_AND_LOOP = (1, 11, 13, *SINCE_16)
 #: The most iterations of a mutant's loop, which nothing else may end. That of a formula ends with
 #: the budget of the evaluation: see `opcheck.budget`.
 MAX_ITERATIONS = 1_000
@@ -66,6 +67,12 @@ def truth_of(name: str, condition: Array) -> bool:
     raise NotSupported(f"rounding decides {name}")
 
 
+def check_tensors(elements: Values) -> None:
+    """Raise NotSupported if an element of a scan output is a sequence, which is a list here."""
+    if any(isinstance(element, list) for element in elements):
+        raise_unspecified("scan outputs that are no tensors")
+
+
 def stacked(elements: Values, axis: int = 0) -> Array:
     """Return a scan output: the elements of all iterations, along a new axis.
 
@@ -75,8 +82,7 @@ def stacked(elements: Values, axis: int = 0) -> Array:
     dimensions … of these scan_outputs change across loop iterations." Raises NotSupported for
     elements that are sequences.
     """
-    if any(isinstance(element, list) for element in elements):
-        raise_unspecified("scan outputs that are no tensors")
+    check_tensors(elements)
     shapes = [element.shape for element in elements]
     reject(len({*shapes}) > 1, f"scan outputs shaped {shapes}")
     rank = len(shapes[0]) + 1
@@ -112,7 +118,7 @@ def by_scan_output(rows: Sequence[Values]) -> list[Values]:
 Choose: TypeAlias = Callable[[Array, Subgraph, Subgraph], Values]
 
 
-@formulas_of_versions(*VERSIONS)
+@formulas_of_versions(*VERSIONS_OF_IF_AND_LOOP)
 def if_versions(
     choose: Choose, cond: Array, *, then_branch: Subgraph, else_branch: Subgraph
 ) -> Values:
@@ -178,7 +184,7 @@ class LoopSteps:
     accumulate: Accumulate = stacked
 
 
-@formulas_of_versions(*VERSIONS)
+@formulas_of_versions(*VERSIONS_OF_IF_AND_LOOP)
 def loop_versions(
     steps: LoopSteps,
     M: Array = None,
@@ -189,9 +195,9 @@ def loop_versions(
     """Return the final loop-carried values, then the scan outputs.
 
     M and cond: scalars; None is no limit, and no condition. An M below 1, or a false cond, runs no
-    iteration. The body has the inputs
-    (iteration_num, condition, loop carried dependencies...) and the outputs (condition, loop
-    carried dependencies..., scan_outputs...).
+    iteration, so that the final values are v_initial. The body has the inputs (iteration_num,
+    condition, loop carried dependencies...) and the outputs (condition, loop carried
+    dependencies..., scan_outputs...).
 
     Raises InvalidNode for an M or a condition of no or several elements, a body of too few outputs
     or of another number of inputs, and scan outputs whose shape changes. Raises NotSupported for a
@@ -271,7 +277,7 @@ class ScanInput(NamedTuple):
 def part_of(x: Array, position: int, axis: int = 0) -> Array:
     """Return the part of a tensor at a position of an axis, without that axis.
 
-    A negative position counts from the back.
+    A negative position counts from the back. Raises IndexError for one that the axis lacks.
     """
     return xp.squeeze(xp.take(x, [position], axis=axis), axis=axis)
 
@@ -396,6 +402,8 @@ def scan_versions(
     states, scan_outputs = scanned(steps.position, body, first, scan_inputs)
     K = len(body.body.outputs) - len(states)
     prepends = flags_of("scan_output_directions", scan_output_directions, K)
+    for elements in scan_outputs:
+        check_tensors(elements)
     ranks = [elements[0].ndim + 1 for elements in scan_outputs]
     axes = axes_of("scan_output_axes", scan_output_axes, ranks, counted)
     ordered = [
@@ -425,10 +433,11 @@ def scan_8(
 
     Raises InvalidNode for other shapes; lengths below 0 or above max_sequence_length; a
     num_scan_inputs below 1 or above the inputs; directions other than 0 and 1, or not one for each;
-    a body of another number of inputs, or of fewer outputs than states; and scan outputs or final
-    states whose shape changes between iterations or batches. Raises NotSupported for no batches,
-    for scan outputs of no iteration or that are sequences, and for those behind the end of a
-    sequence: "The remaining values have an undefined value." The body raises what its nodes do.
+    a body of another number of inputs, or of fewer outputs than states; scan outputs whose shape
+    changes between iterations or batches, and final states whose shape does between batches. Raises
+    NotSupported for no batches, for scan outputs of no iteration or that are sequences, and for
+    scan outputs where a sequence is shorter than max_sequence_length: "The remaining values have an
+    undefined value." The body raises what its nodes do.
     """
     first, tensors = states_and_scan_inputs(initial_state_and_scan_inputs, num_scan_inputs)
     is_reverse = flags_of("directions", directions, len(tensors))
@@ -707,7 +716,8 @@ def outputs_of_the_last(elements: Values, axis: int = 0) -> Array:
 def outputs_concatenated(elements: Values, axis: int = 0) -> Array:
     """Mutant: elements that have an axis are put together along their first one, not a new one.
 
-    Of elements of rank 0, raises InvalidNode for an axis out of range and for shapes that differ.
+    Of elements of rank 0, raises InvalidNode for an axis out of range and for shapes that differ;
+    of others ValueError for shapes that differ behind the first axis.
     """
     if elements[0].ndim:
         return xp.concat(elements, axis=0)

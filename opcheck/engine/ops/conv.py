@@ -108,7 +108,7 @@ def windows_of_filters(
     dilations or pads of another length or out of range, an unknown auto_pad, and pads beside it;
     and for a size below 0. Of the rulings in `open_sizes`, SIZE_BELOW_0 may make that 0,
     NO_WINDOW_FITS may refuse a size of 0 too, and SIZE_UNDER_SAME may give SAME the input's size.
-    Raises MemoryError for an output of more than 2^28 elements.
+    Raises MemoryError for more than 2^28 windows, counted in each channel of X.
     """
     check_filters(X, W, B, attributes.kernel_shape, attributes.group)
     return windows_of(
@@ -147,10 +147,11 @@ def conv(
     An infinite weight or NaN on padding makes NaN, or nothing: INFINITE_WEIGHT_ON_PADDING.
     convolution: computes Y; open_sizes: the rulings on sizes that this version leaves open.
 
-    Raises InvalidNode for shapes and attributes that do not fit each other. Where no window fits
-    the output is empty, or raises it: NO_WINDOW_FITS, SIZE_BELOW_0. In version 1 an output under
-    SAME has a window for each stride, or the input's size: SIZE_UNDER_SAME. Raises MemoryError for
-    an output of more than 2^28 elements.
+    Raises InvalidNode for shapes and attributes that do not fit each other, strides, dilations or a
+    group below 1, pads below 0, an unknown auto_pad, and pads beside one. Where no window fits the
+    output is empty, or raises it: NO_WINDOW_FITS, SIZE_BELOW_0. In version 1 an output under SAME
+    has a window for each stride, or the input's size: SIZE_UNDER_SAME. Raises MemoryError for more
+    than 2^28 windows, counted in each channel of X.
     """
     attributes = Attributes(
         kernel_shape=kernel_shape,
@@ -324,20 +325,34 @@ def transformed(matrix: NDArray[Any], x: Array, axis: int) -> Array:
 
 # ── mutants of Conv ───────────────────────────────────────────────────────────────────────────
 
-#: What a mutant makes of X, W and B, from these and the number of groups.
+#: X, W and B, which is None if it is left out.
 Operands: TypeAlias = tuple[Array, Array, Array]
+#: What a mutant makes of X, W and B, from these and the number of groups.
 OperandsChange: TypeAlias = Callable[[Array, Array, Array, int], Operands]
 
 
-def in_turns(x: Array, axis: int, group: int) -> Array:
-    """Return `x` with the channels along `axis` dealt to the groups in turns.
+def dealt_to_groups(x: Array, axis: int, group: int) -> Array:
+    """Return `x` with its channels along `axis` dealt to the groups in turns.
 
-    `group` divides the number of channels.
+    The first channel is the first group's, the second the second group's, and so on: of 6 channels
+    and 2 groups they come in the order 0, 2, 4, 1, 3, 5. `group` divides the number of channels.
+    """
+    shape = x.shape
+    split = (*shape[:axis], shape[axis] // group, group, *shape[axis + 1 :])
+    hands: Array = xp.reshape(x, split)
+    return xp.reshape(hands.swapaxes(axis, axis + 1), shape)
+
+
+def taken_from_groups(x: Array, axis: int, group: int) -> Array:
+    """Return `x` with its channels along `axis` taken from the groups in turns.
+
+    The first channel of each group comes first, then the second ones, and so on: of 6 channels and
+    2 groups they come in the order 0, 3, 1, 4, 2, 5. `group` divides the number of channels.
     """
     shape = x.shape
     split = (*shape[:axis], group, shape[axis] // group, *shape[axis + 1 :])
-    parts: Array = xp.reshape(x, split)
-    return xp.reshape(parts.swapaxes(axis, axis + 1), shape)
+    groups: Array = xp.reshape(x, split)
+    return xp.reshape(groups.swapaxes(axis, axis + 1), shape)
 
 
 def turned(W: Array) -> Array:
@@ -365,12 +380,12 @@ def kernel_transposed(X: Array, W: Array, B: Array, group: int) -> Operands:
 
 def input_channels_in_turns(X: Array, W: Array, B: Array, group: int) -> Operands:
     """Mutant: the first channel is the first group's, the second the second group's, and so on."""
-    return in_turns(X, 1, group), W, B
+    return dealt_to_groups(X, 1, group), W, B
 
 
 def filters_in_turns(X: Array, W: Array, B: Array, group: int) -> Operands:
-    """Mutant: the same of the filters."""
-    return X, in_turns(W, 0, group), B
+    """Mutant: the first filter is the first group's, the second the second group's, and so on."""
+    return X, dealt_to_groups(W, 0, group), B
 
 
 def first_group_for_all(X: Array, W: Array, B: Array, group: int) -> Operands:
@@ -421,6 +436,7 @@ def of_operands(
     def changed(
         change: OperandsChange, X: Array, W: Array, B: Array, windows: Windows, group: int
     ) -> Array:
+        """Return the convolution of what `change` makes of X, W and B."""
         X, W, B = change(X, W, B, group)
         return convolution(X, W, B, windows, group)
 
@@ -429,14 +445,13 @@ def of_operands(
 
 def outputs_in_turns(X: Array, W: Array, B: Array, windows: Windows, group: int) -> Array:
     """Mutant: the outputs of filters are written in turns of the groups."""
-    y = in_turns(by_windows(X, W, None, windows, group), 1, group)
+    y = taken_from_groups(by_windows(X, W, None, windows, group), 1, group)
     return y if B is None else y + of_channels(B, X.ndim - 2)
 
 
 def groups_in_turns(X: Array, W: Array, B: Array, windows: Windows, group: int) -> Array:
     """Mutant: the second filter takes the second group of channels, and so on."""
-    filters = in_turns(W, 0, W.shape[0] // group)
-    return outputs_in_turns(X, filters, B, windows, group)
+    return outputs_in_turns(X, dealt_to_groups(W, 0, group), B, windows, group)
 
 
 CONV.mutant_table(of_operands(by_windows, OPERANDS), build=conv)
@@ -477,6 +492,7 @@ def stored(y: Array, dtype: np.dtype[np.generic]) -> Array:
 
     They are so kept between two operators.
     """
+    # What is computed of such a type is in float32: a cast to its own type alone rounds nothing.
     return xp.astype(xp.astype(y, np.float32), dtype) if dtype.itemsize == 2 else y
 
 

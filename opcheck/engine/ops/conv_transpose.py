@@ -172,9 +172,10 @@ def conv_transpose(
     PADDING_BELOW_0; one without elements, EMPTY_IMAGE; in version 1 an output_shape with batches
     and channels, BATCHES_IN_OUTPUT_SHAPE.
 
-    Raises NotSupported, while judging, for auto_pad VALID beside output_shape, MemoryError for more
-    than 2^28 elements. In version 1, SIZE_UNDER_SAME decides the size, SPLIT_BESIDE_SAME where an
-    odd padding is, SIDE_OF_OUTPUT_PADDING the end of output_padding.
+    Raises NotSupported, while judging, for auto_pad VALID beside output_shape, MemoryError for an
+    output of more than 2^28 elements. In version 1, SIZE_UNDER_SAME decides the size,
+    SPLIT_BESIDE_SAME where an odd padding is, SIDE_OF_OUTPUT_PADDING at which end output_padding
+    is.
     """
     check_filters(X, W, B, kernel_shape, group, is_transposed=True)
     outer = X.shape[0], W.shape[1] * group
@@ -234,7 +235,8 @@ def windows_along(since: int, placement: Placement, n: int) -> AxisWindows:
     stride alone by a reading of OUTPUT_PADDING_BELOW_THE_DILATION. PADDING_BELOW_0 may refuse a
     size beyond all products so too, EMPTY_IMAGE one of 0 of Y or X. Raises NotSupported while
     judging for auto_pad VALID beside output_shape. In version 1, SIZE_UNDER_SAME decides the size,
-    SPLIT_BESIDE_SAME where an odd padding is, SIDE_OF_OUTPUT_PADDING the end of output_padding.
+    SPLIT_BESIDE_SAME where an odd padding is, SIDE_OF_OUTPUT_PADDING at which end output_padding
+    is.
     """
     length = placement.lengths[n]
     kernel = placement.kernel[n]
@@ -568,8 +570,9 @@ def col2im(
     Raises InvalidNode for other ranks or lengths; sizes, strides, dilations or pads out of range; a
     block larger than the padded image by more than a stride; and where there are more blocks, or
     fewer, than lie in the image. An image without elements or blocks may be refused so too:
-    EMPTY_IMAGE. Raises NotSupported for sums of texts or booleans, while judging also where
-    integers overflow or complex sums are rounded; MemoryError for more than 2^28 windows.
+    EMPTY_IMAGE. Raises NotSupported for sums of texts or booleans, and for texts where no block is;
+    while judging also where integers overflow or complex sums are rounded. Raises MemoryError for
+    more than 2^28 blocks of all batches.
     """
     image = listed("image_shape", image_shape)
     block = listed("block_shape", block_shape)

@@ -49,7 +49,8 @@ class Accumulation:
 
         If `exclusive`, each element is left out of its own, and the first is `start`. In `reverse`,
         it runs from the last element on. An empty `x` gives an empty result. Integers that the
-        type does not hold may be anything: see `marked_in_type`.
+        type does not hold may be anything. Raises NotSupported, while judging, if there are no
+        others, and for them in graphs.
         """
         scan = partial(self._scan, axis=axis, exclusive=exclusive, reverse=reverse)
         return marked_in_type(scan(x), scan, x)

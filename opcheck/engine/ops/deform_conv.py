@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from opcheck import numbers as xp
 from opcheck.engine.axes import NO_WINDOW_FITS, Windows, windows_of
 from opcheck.engine.operators import check_shape, formulas_of_versions, operator, raise_unspecified
-from opcheck.engine.ops.conv import check_filters, in_turns, matmul, of_channels, turned
+from opcheck.engine.ops.conv import check_filters, dealt_to_groups, matmul, of_channels, turned
 from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode
 from opcheck.numbers import Array
@@ -90,8 +90,9 @@ def sampled(
 
     X: [N, C, *lengths]; places: for each axis [N, groups, …], of finite numbers; pads: for each
     axis the padding at both ends; the result: [N, groups, channels of each, places]. `reach`
-    elements on either side of a place have a share. Less than one element outside, on a side
-    without padding, a sample is interpolated with 0, or is 0: HALF_OUTSIDE.
+    elements on either side of a place have a share: those `reach` and more away must have 0 by
+    `share`. Less than one element outside, on a side without padding, a sample is interpolated with
+    0, or is 0: HALF_OUTSIDE.
     """
     batch, channels, *lengths = X.shape
     groups = places[0].shape[1]
@@ -196,7 +197,7 @@ def deform_conv(
     range, and for a kernel larger than the padded X by more than a stride; if it is larger by less,
     Y is empty or that is raised: NO_WINDOW_FITS. Raises NotSupported if X or `offset` holds
     infinity or NaN, and for a mask of offset's shape with several axes; MemoryError for more than
-    2^28 elements.
+    2^28 windows, counted in each channel of X.
     """
     check_filters(X, W, B, kernel_shape, group)
     if offset_group < 1 or X.shape[1] % offset_group:
@@ -293,17 +294,17 @@ def input_channels_in_turns(
     X: Array, W: Array, mask: Array, group: int, offset_group: int
 ) -> Operands:
     """Mutant: the first channel has the first group's offsets, the second the second's."""
-    return in_turns(X, 1, offset_group), W, mask
+    return dealt_to_groups(X, 1, offset_group), W, mask
 
 
 def filters_in_turns(X: Array, W: Array, mask: Array, group: int, offset_group: int) -> Operands:
     """Mutant: the first filter is the first group's, the second the second group's."""
-    return X, in_turns(W, 0, group), mask
+    return X, dealt_to_groups(W, 0, group), mask
 
 
 def mask_in_turns(X: Array, W: Array, mask: Array, group: int, offset_group: int) -> Operands:
     """Mutant: the mask's entries belong to the groups of offsets in turns."""
-    return X, W, None if mask is None else in_turns(mask, 1, offset_group)
+    return X, W, None if mask is None else dealt_to_groups(mask, 1, offset_group)
 
 
 def kernel_turned(X: Array, W: Array, mask: Array, group: int, offset_group: int) -> Operands:

@@ -23,7 +23,7 @@ Matrix: TypeAlias = NDArray[np.float64]
 #: Makes determinants, [*], of matrices, [*, M, M].
 Determinants: TypeAlias = Callable[[Tensor], Tensor]
 
-#: The unit roundoff in which `Room` counts.
+#: The unit roundoff in which `room` counts.
 ROUNDOFF = 2.0**-24
 #: Errors stay below this, so that they can be added up.
 MOST_ROOM = 1e300

@@ -145,6 +145,11 @@ def renamed(lowered: Lowered, formulas: Mapping[str, Formula]) -> Formula:
     """
 
     def formula(*inputs: Array, outputs: int = 1, **members: Any) -> Any:
+        """Return the output, or several, of DirectML's tensors and members.
+
+        Raises InvalidNode for what the page forbids, NotSupported for what it does not define, and
+        what ONNX's formula raises.
+        """
         part = lowered.chosen(members)
         stated, sizes = part.checked(inputs, members)
         tensors = tensors_of_onnx(part, inputs, members, sizes)

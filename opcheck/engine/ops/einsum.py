@@ -34,6 +34,7 @@ Shape: TypeAlias = tuple[int, ...]
 Labels: TypeAlias = Sequence[str]
 
 ELLIPSIS = "..."
+#: A term, and an equation, both without spaces; a term may be empty.
 TERM = r"[A-Za-z]*(\.\.\.)?[A-Za-z]*"
 EQUATION = re.compile(f"{TERM}(,{TERM})*(->{TERM})?")
 
@@ -285,10 +286,11 @@ def einsum(read: Callable[[str], str], *Inputs: Array, equation: str) -> Array:
 
     Raises InvalidNode for a string that is no equation, terms that do not fit the Inputs, and a
     letter of the output that no operand has; NotSupported for a letter that is twice in the output.
-    Sums and products that a type of integers does not hold may be anything: see `marked_in_type`.
-    A letter of lengths 1 and n is stretched, an ellipsis that the output lacks summed over, and one
-    that it alone has left out, or each of them raises InvalidNode: LETTER_OF_ONE_AND_MORE,
-    ELLIPSIS_LEFT_OUT, ELLIPSIS_OF_NO_OPERAND.
+    Sums and products that a type of integers does not hold may be anything; while judging,
+    NotSupported is raised if there are no others, and in graphs. A letter of lengths 1 and n is
+    stretched, an ellipsis that the output lacks summed over, and one that it alone has left out, or
+    each of them raises InvalidNode: LETTER_OF_ONE_AND_MORE, ELLIPSIS_LEFT_OUT,
+    ELLIPSIS_OF_NO_OPERAND.
     """
     how = summation(read(equation), [x.shape for x in Inputs])
     operands = [

@@ -92,9 +92,9 @@ def transformed(x: Array, request: Request) -> Array:
     """Return the transform of x as a product with a matrix, in the type of x.
 
     `request` is what is asked of the transform. x: [..., n, parts], of 2 parts, or 1 for real
-    numbers; if it is folded, n is at most half the length and 1. The result: [..., bins, 2], or
-    [..., bins, 1] if folded. Values that a short signal lacks count as 0. Raises MemoryError for a
-    matrix of more than 2^28 factors.
+    numbers; if it is folded, n is at most length // 2 + 1. The result: [..., bins, 2], or [...,
+    bins, 1] if folded. Values that a short signal lacks count as 0. Raises MemoryError for a matrix
+    of more than 2^28 factors.
     """
     count = x.shape[-2]
     length = request.length
@@ -134,8 +134,9 @@ def length_of(input: Array, axis: int, dft_length: Array, folded: bool) -> int:
     axis: counted from the front; dft_length: a tensor of one element, or None; folded: `input` is
     the first half of a spectrum, of length // 2 + 1 values.
 
-    Raises NotSupported for a length below 1, InvalidNode for a dft_length of no or several
-    elements. One element of rank 1 or more is taken or refused: ONE_ELEMENT_AS_A_SCALAR.
+    Raises NotSupported for a length below 1 or that rounding decides, InvalidNode for a dft_length
+    of no or several elements. One element of rank 1 or more is taken or refused:
+    ONE_ELEMENT_AS_A_SCALAR.
     """
     if dft_length is not None:
         length = scalar("dft_length", dft_length)
@@ -171,15 +172,15 @@ def dft(
     """Return the transform along an axis other than the last, which holds the parts.
 
     input: [..., 1 or 2]; dft_length: a tensor of one element, or None for the length there is; the
-    result has the shape of the input but for the axis, whose length is that of the transform or its
-    half, and 2 parts, or 1 of a one-sided inverse. A signal that is longer than the transform is
-    cut off, and zeros follow a shorter one. With `onesided` a real signal has the first half of its
-    spectrum, and the inverse takes that half.
+    result, in the type of the input, has its shape but for the axis, whose length is that of the
+    transform, or length // 2 + 1 of half a spectrum, and 2 parts, or 1 of a one-sided inverse. A
+    signal that is longer than the transform is cut off, and zeros follow a shorter one. With
+    `onesided` a real signal has the first half of its spectrum, and the inverse takes that half.
 
-    Raises InvalidNode for an axis out of range or the last, a last axis of other parts than that, a
-    `onesided` other than 0 and 1, and a dft_length of no or several elements.
-    One element of rank 1 or more, and an `inverse` other than 0 and 1, are taken or refused so:
-    ONE_ELEMENT_AS_A_SCALAR, FLAG_OF_ANOTHER_NUMBER.
+    Raises InvalidNode for an axis out of range or the last, a last axis of other than 1 or 2 parts
+    (with `onesided` other than 1, or 2 of the inverse), a `onesided` other than 0 and 1, and a
+    dft_length of no or several elements. One element of rank 1 or more, and an `inverse` other than
+    0 and 1, are taken or refused so: ONE_ELEMENT_AS_A_SCALAR, FLAG_OF_ANOTHER_NUMBER.
 
     Raises NotSupported for a length below 1; while judging, also for infinity and NaN, and for
     imaginary parts of frequencies that have none in real signals. Raises MemoryError for more than
@@ -221,12 +222,12 @@ def dft_along_attribute(
     `onesided` a real signal has the first half of its spectrum, and the inverse takes that half.
     The result has 2 parts, or 1 of a one-sided inverse.
 
-    Raises InvalidNode for an axis out of range or the last, a last axis of other parts than that, a
-    `onesided` other than 0 and 1, and a dft_length of no or several elements; NotSupported for a
-    length below 1, and, while judging, for infinity and NaN, and imaginary parts that a real signal
-    lacks; MemoryError for more than 2^28 factors. One element of rank 1 or more, and an `inverse`
-    other than 0 and 1, are taken or raise InvalidNode: ONE_ELEMENT_AS_A_SCALAR,
-    FLAG_OF_ANOTHER_NUMBER.
+    Raises InvalidNode for an axis out of range or the last, a last axis of other than 1 or 2 parts
+    (with `onesided` other than 1, or 2 of the inverse), a `onesided` other than 0 and 1, and a
+    dft_length of no or several elements; NotSupported for a length below 1, and, while judging, for
+    infinity and NaN, and imaginary parts that a real signal lacks; MemoryError for more than 2^28
+    factors. One element of rank 1 or more, and an `inverse` other than 0 and 1, are taken or raise
+    InvalidNode: ONE_ELEMENT_AS_A_SCALAR, FLAG_OF_ANOTHER_NUMBER.
     """
     return dft(transform, input, dft_length, axis, inverse=inverse, onesided=onesided)
 
@@ -246,12 +247,12 @@ def dft_along_input(
     axis: one of one element. With `onesided` a real signal has the first half of its spectrum, and
     the inverse takes that half. The result has 2 parts, or 1 of a one-sided inverse.
 
-    Raises InvalidNode for an axis out of range or the last, a last axis of other parts than that, a
-    `onesided` other than 0 and 1, and an axis or dft_length of no or several elements; NotSupported
-    for a length below 1, and, while judging, for infinity and NaN, and imaginary parts that a real
-    signal lacks; MemoryError for more than 2^28 factors. One element of rank 1 or more, and an
-    `inverse` other than 0 and 1, are taken or raise InvalidNode: ONE_ELEMENT_AS_A_SCALAR,
-    FLAG_OF_ANOTHER_NUMBER.
+    Raises InvalidNode for an axis out of range or the last, a last axis of other than 1 or 2 parts
+    (with `onesided` other than 1, or 2 of the inverse), a `onesided` other than 0 and 1, and an
+    axis or dft_length of no or several elements; NotSupported for a length below 1, and, while
+    judging, for infinity and NaN, and imaginary parts that a real signal lacks; MemoryError for
+    more than 2^28 factors. One element of rank 1 or more, and an `inverse` other than 0 and 1, are
+    taken or raise InvalidNode: ONE_ELEMENT_AS_A_SCALAR, FLAG_OF_ANOTHER_NUMBER.
     """
     along = -2 if axis is None else scalar("axis", axis)
     return dft(transform, input, dft_length, along, inverse=inverse, onesided=onesided)
@@ -292,8 +293,8 @@ Spectra: TypeAlias = Callable[[Array, Framing], Array]
 def spectra_of_frames(transform: Transform, signal: Array, framing: Framing) -> Array:
     """Return the transform of each frame that lies within the signal, [batch, frames, bins, 2].
 
-    signal: [batch, length, parts]. Where a frame is longer than the signal by no more than a step,
-    there are no frames.
+    signal: [batch, length, parts]; framing: its step is 1 or more. Where a frame is longer than the
+    signal by no more than a step, there are no frames.
 
     Raises NotSupported for a frame that is longer than that or has no elements, MemoryError for a
     transform of more than 2^28 factors.

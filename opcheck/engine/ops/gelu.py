@@ -16,7 +16,7 @@ MILLIONTHS = 44715
 
 
 @formulas_of_versions(20)
-def versions(gate: Callable[[Tensor, str], Tensor], X: Tensor, *, approximate: str) -> Tensor:
+def gelu(gate: Callable[[Tensor, str], Tensor], X: Tensor, *, approximate: str) -> Tensor:
     """Return 0.5 * X * (1 + gate(X)), in the shape of X: version 20.
 
     "y = 0.5 * x * (1 + erf(x/sqrt(2)))", or "(1 + Tanh(sqrt(2/π) * (x + 0.044715 * x^3)))" with
@@ -27,7 +27,7 @@ def versions(gate: Callable[[Tensor, str], Tensor], X: Tensor, *, approximate: s
     return with_limit(X, 0.5 * X * (1 + gate(X, approximate)), xp.zeros_like(X))
 
 
-@OP.formula(build=versions)
+@OP.formula(build=gelu)
 def gate(x: Tensor, approximate: str) -> Tensor:
     """Return erf(x/√2) if `approximate` is none, else its approximation by tanh."""
     if approximate == "none":
@@ -48,31 +48,31 @@ OP.alternative("with the function body's constants, float32's in the tensor's ty
 )
 
 
-@OP.mutant("the approximation by tanh was taken, whatever approximate", build=versions)
+@OP.mutant("the approximation by tanh was taken, whatever approximate", build=gelu)
 def tanh_always(x: Tensor, approximate: str) -> Tensor:
     """Mutant: approximate is tanh."""
     return gate(x, "tanh")
 
 
-@OP.mutant("the approximation by a logistic function of 1.702·x was taken", build=versions)
+@OP.mutant("the approximation by a logistic function of 1.702·x was taken", build=gelu)
 def quick(x: Tensor, approximate: str) -> Tensor:
     """Mutant: x · sigmoid(1.702·x)."""
     return xp.tanh(0.851 * x)
 
 
-@OP.mutant("erf was taken of x, not of x/√2", build=versions)
+@OP.mutant("erf was taken of x, not of x/√2", build=gelu)
 def root_of_two_forgotten(x: Tensor, approximate: str) -> Tensor:
     """Mutant: the argument is not divided."""
     return xp.erf(x) if approximate == "none" else gate(x, approximate)
 
 
-@OP.mutant("0.0447 stood for 0.044715", build=versions)
+@OP.mutant("0.0447 stood for 0.044715", build=gelu)
 def shorter_factor(x: Tensor, approximate: str) -> Tensor:
     """Mutant: the factor of the cube has three digits."""
     return gate(x, "none") if approximate == "none" else tanh_of_cubic(x, 44700)
 
 
-@OP.mutant("x² stood for x³", build=versions)
+@OP.mutant("x² stood for x³", build=gelu)
 def square_for_cube(x: Tensor, approximate: str) -> Tensor:
     """Mutant: a square in place of the cube."""
     if approximate == "none":
@@ -80,13 +80,13 @@ def square_for_cube(x: Tensor, approximate: str) -> Tensor:
     return xp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x)))
 
 
-@OP.mutant("results below -3 were taken for 0", build=versions)
+@OP.mutant("results below -3 were taken for 0", build=gelu)
 def tail_cut(x: Tensor, approximate: str) -> Tensor:
     """Mutant: the gate is closed below -3."""
     return xp.where(x < -3, -1.0, gate(x, approximate))
 
 
-@OP.mutant("erf was a polynomial that is good to 1.5e-7", build=versions)
+@OP.mutant("erf was a polynomial that is good to 1.5e-7", build=gelu)
 def polynomial(x: Tensor, approximate: str) -> Tensor:
     """Mutant: erf by Abramowitz and Stegun, 7.1.26."""
     if approximate == "tanh":

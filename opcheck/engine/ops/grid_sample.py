@@ -65,6 +65,9 @@ _NEAR = 2.0**-8
 #: Pixels outside of each end of an axis that cubic averages may have a share of.
 _PADDING = 6
 
+#: Of locations beside which a pixel outside has a share: less than a pixel beyond the centers, of
+#: cubic averages less than two. In mode nearest, "interpolated" has the nearest pixel, and it is of
+#: those beyond -1 and 1 whose nearest pixel is inside, or the reverse. Other paddings have none.
 HALF_OUTSIDE = Ruling(
     "half-outside",
     "The text has 0 for out-of-bound locations. Less than a pixel beyond the centers of the corner "
@@ -177,8 +180,9 @@ class AxisLocations:
 
     Attributes:
         last: The coordinate of the last pixel.
-        place: The coordinates, in bound unless beyond the image are zeros.
-        neighbors: The nearest pixels.
+        place: The coordinates: brought within the image, or up to 3 pixels beyond it if there are
+            zeros, or other pixels in place of those outside.
+        neighbors: The nearest pixels, within the same limits.
         are_exact: Mask of those that float32 has exactly.
         are_beyond: Mask of those beyond -1 and 1.
         are_half_outside: Mask of those that HALF_OUTSIDE is about.
@@ -230,10 +234,9 @@ def locations_along(
     """Return the locations `g`, [N, count], along axis `number`, which has this length.
 
     since: 16, or 20 for later versions; `denormalize` returns the terms of coordinates, and `g` is
-    finite. Halfway between two pixels, in version 16 or where a location is reflected, the even one
-    is the nearest, or the other: UNSTATED_TIES.
-
-    In the mode cubic, pixels outside follow CUBIC_EDGES.
+    finite. In mode nearest, halfway between two pixels the even one is the nearest; in version 16,
+    and where a location beyond -1 and 1 is reflected, that or the other one: UNSTATED_TIES. In mode
+    cubic, pixels outside follow CUBIC_EDGES.
     """
     terms = denormalize(g, length, sampling.align_corners)
     roundings = _ROUNDINGS * max(sampling.wide, 1.0)
@@ -270,11 +273,9 @@ def locations_along(
             number=number,
             limits=(low, high),
         )
-        are_half_outside = are_beyond == neighbors.are_within(0, last)
-    else:
-        reach = 2 if sampling.mode == "cubic" else 1
-        is_near = (unbound > -reach) & (unbound < last + reach)
-        are_half_outside = is_near & ((unbound < 0) | (unbound > last) | are_beyond)
+    are_half_outside = half_outside(
+        sampling.mode, unbound, neighbors=neighbors, are_beyond=are_beyond, last=last
+    )
     locations = AxisLocations(
         last=last,
         place=xp.clip(place, low, high),
@@ -289,13 +290,31 @@ def locations_along(
     return locations
 
 
+def half_outside(
+    mode: str, unbound: FloatArray, *, neighbors: Neighbors, are_beyond: Mask, last: int
+) -> Mask:
+    """Return a mask of the locations along an axis that HALF_OUTSIDE is about with padding zeros.
+
+    In mode nearest, those are locations beyond -1 and 1 (`are_beyond`) whose nearest pixel is
+    inside, and others whose nearest pixel is outside. In linear, those less than a pixel beyond the
+    center of pixel 0 or `last`, and in cubic less than two; with them those beyond -1 and 1 whose
+    coordinates rounding makes 0 or `last`. unbound: the coordinates, not reflected, [N, count];
+    neighbors: the nearest pixels.
+    """
+    if mode == "nearest":
+        return np.asarray(are_beyond == neighbors.are_within(0, last), np.bool_)
+    reach = 2 if mode == "cubic" else 1
+    is_near = (unbound > -reach) & (unbound < last + reach)
+    return is_near & ((unbound < 0) | (unbound > last) | are_beyond)
+
+
 def by_cubic_edges(
     locations: AxisLocations, place: Array, are_outside: Mask, sampling: Sampling
 ) -> AxisLocations:
     """Return locations with the pixels that stand in place of those outside, by CUBIC_EDGES.
 
     place: the coordinates, [N, count], not brought to the border; are_outside: a mask of those that
-    have zeros by every reading.
+    have zeros by every reading. By the reading "zero" the locations are returned as they are.
     """
     last = locations.last
     reading = CUBIC_EDGES[sampling.padding_mode].reading()
@@ -430,14 +449,14 @@ def is_within(distance: float, place: FloatArray, at: FloatArray) -> Mask:
 
 
 def averages(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Array:
-    """Return averages of the pixels around each location, [N, 1, C, count]; 0 of those outside.
+    """Return averages of the pixels around each location, [N, 1, C, count], in the type of X.
 
     X: [N, C, *lengths]; axes: [N, count] locations along each; sampling: its mode is linear or
-    cubic. Averages of integers are cut off, or rounded, halves to even or away from 0:
-    CAST_OF_AVERAGES. Raises NotSupported for booleans, complex numbers and texts. Raises it while
-    judging too, where an average of integers depends on roundings, and for NaN or infinity near a
-    location, where the text does not say what a weight of 0 makes of them; else an average with a
-    NaN or infinite pixel is NaN.
+    cubic. Pixels outside count as 0, or as the axis's `pixels` has them. Averages of integers are
+    cut off, or rounded, halves to even or away from 0: CAST_OF_AVERAGES. Raises NotSupported for
+    booleans, complex numbers and texts. Raises it while judging too, where an average of integers
+    depends on roundings, and for NaN or infinity near a location, where the text does not say what
+    a weight of 0 makes of them; else an average with a NaN or infinite pixel is NaN.
     """
     if X.dtype.kind in "bcO":
         raise_unspecified("averages of what are no real numbers")
@@ -571,21 +590,21 @@ def grid_sample(
     """Return Y, [N, C, D1_out, …, Dr_out], in the type of X.
 
     X: [N, C, D1, …, Dr]; grid: [N, D1_out, …, Dr_out, r], whose coordinates "are listed from the
-    innermost tensor dimension to the outermost". r is 2 in version 16. Less than a pixel outside of
-    X a location is interpolated with 0, is 0, or the last pixel: HALF_OUTSIDE. Of ties, and where
-    float32 cannot tell, either pixel is the nearest: UNSTATED_TIES, NEARER_NEIGHBOR. Averages of
-    integers are cut off or rounded: CAST_OF_AVERAGES. sampler: the steps, which mutants change;
-    since: the version.
+    innermost tensor dimension to the outermost". r is 2 in version 16. With padding zeros, less
+    than a pixel outside of X (in cubic two) a location is interpolated with 0, is 0, or the last
+    pixel: HALF_OUTSIDE. Of ties, and where float32 cannot tell, either pixel is the nearest:
+    UNSTATED_TIES, NEARER_NEIGHBOR. Cubic averages at edges follow CUBIC_EDGES. Averages of integers
+    are cut off or rounded: CAST_OF_AVERAGES. sampler: the steps, which mutants change; since: 16,
+    or 20 for later versions.
 
     Raises InvalidNode for an unknown mode or padding_mode, and for other shapes. An align_corners
     other than 0 and 1 counts as either, or raises it: FLAG_OF_ANOTHER_NUMBER.
 
     At a location with infinity or NaN the value may be anything. Raises NotSupported for an X
     without spatial axes or pixels, unless nothing is sampled, and averages of booleans, complex
-    numbers and texts. While judging, also for
-    averages of integers that depend on roundings, averages near NaN or infinity, and texts outside.
-    Cubic averages at edges follow CUBIC_EDGES. Raises MemoryError for a Y of more than 2^28
-    elements.
+    numbers and texts. While judging, also for averages of integers that depend on roundings,
+    averages near NaN or infinity, texts outside, and where every location has infinity or NaN (in
+    graphs any). Raises MemoryError for a Y of more than 2^28 elements.
     """
     names = ("bilinear", "bicubic") if since == 16 else ("linear", "cubic")
     check_one_of("mode", mode, "nearest", *names)
@@ -625,9 +644,9 @@ def values_at(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Ar
     """Return the values of X at locations along all axes, [N, C, count].
 
     X: [N, C, *lengths]; axes: [N, count] locations along each. With padding zeros, a value less
-    than a pixel outside of X is interpolated with 0 (in nearest, that of the nearest pixel), is 0
-    (of texts: empty), or that of the last pixel: HALF_OUTSIDE. In nearest, what is no float has the
-    nearest pixel or the other, where float32 cannot tell: NEARER_NEIGHBOR. Averages
+    than a pixel outside of X (in cubic two) is interpolated with 0 (in nearest, that of the nearest
+    pixel), is 0 (of texts: empty), or that of the last pixel: HALF_OUTSIDE. In nearest, what is no
+    float has the nearest pixel or the other, where float32 cannot tell: NEARER_NEIGHBOR. Averages
     of integers are cut off or rounded: CAST_OF_AVERAGES. Unless the mode is nearest, raises
     NotSupported for booleans, complex numbers and texts, and, while judging, for integers whose
     averages depend on roundings, and for NaN or infinity near a location; in nearest while judging
@@ -655,10 +674,11 @@ def values_at(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Ar
 
 
 def padded_averages(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Array:
-    """Return `averages`, [N, C, count], which have zeros outside wherever pixels at edges have not.
+    """Return `averages`, [N, C, count], with zeros outside of locations that are far outside.
 
-    Those are locations that are outside along any axis, about a pixel or more. Raises NotSupported
-    as `averages` does.
+    Those are about a pixel or more outside along any axis, `are_outside`; around others the axis's
+    `pixels` stand for pixels outside, if it has some. Averages of integers are cut off or rounded:
+    CAST_OF_AVERAGES. Raises NotSupported as `averages` does.
     """
     shape = (*X.shape[:2], axes[0].place.shape[1])
     Y = xp.reshape(averages(X, axes, sampling), shape)

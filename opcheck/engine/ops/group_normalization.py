@@ -36,6 +36,7 @@ OP = operator("GroupNormalization")
 
 #: Stage one, from a tensor of shape (N, C, D1, …, Dn), the number of groups, and epsilon.
 StageOne: TypeAlias = Callable[[Tensor, int, float], Tensor]
+#: Row-major places of elements, or numbers of channels.
 Places: TypeAlias = NDArray[np.intp]
 
 EMPTY_GROUPS = Ruling(

@@ -350,7 +350,7 @@ OP.mutant_table(
 
 
 def opened_unless_of(excluded: str, stream: Array) -> Image | None:
-    """Mutants: return the image of a stream, or None if it is of this format.
+    """Mutants: return the image of a stream; None if it is of this format or cannot be decoded.
 
     Raises NotSupported without Pillow, and, while judging, for images whose pixels the text does
     not decide: see `opened`. Raises MemoryError for more than 2^28 samples in three channels.

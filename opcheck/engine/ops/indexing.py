@@ -428,9 +428,9 @@ def one_hot_9(indices: Array, depth: Array, values: Array, *, axis: int) -> Arra
 def one_hot(indices: Array, depth: Array, values: Array, *, axis: int) -> Array:
     """Return output[input[i, j, k], i, j, k] = on_value when axis = 0, and off_value elsewhere.
 
-    indices: of any type and shape, cast to int64; those outside of [-depth, depth-1] are off.
-    depth: one number, 0 or more; values: [off_value, on_value]. axis: where the classes are in the
-    output, within [-r-1, r].
+    indices: of any type and shape, cast to int64; negative ones count from the back, and those
+    outside of [-depth, depth-1] are off. depth: one number, 0 or more; values: [off_value,
+    on_value]. axis: where the classes are in the output, within [-r-1, r].
 
     Raises InvalidNode for others; NotSupported for floats that int64 does not hold; MemoryError for
     more than 2^28 elements.

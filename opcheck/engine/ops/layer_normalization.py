@@ -74,9 +74,9 @@ def layer_normalization(
     """Return Y in the shape of X, and Mean and InvStdDev with the normalized axes of length 1.
 
     `inv_std_dev` makes 1 over the standard deviation, and `normalized_axes` the axes. Scale and B
-    broadcast to X; B may be None. Y has the type of X, the others that of `stash_type`. With
-    `computes`, stage two is computed in the type of X, also of 16 bits; one that `folds` is a
-    product and a sum.
+    broadcast to X; B may be None. Y has the type of X, the others that of `stash_type`; of no
+    elements they are NaN. With `computes`, stage two is computed in the type of X, also of 16 bits;
+    one that `folds` is a product and a sum, in the type of `stash_type`.
 
     Raises InvalidNode where Scale or B does not broadcast to X, for an axis that X does not have,
     and for a `stash_type` other than float and bfloat16; float16 and double may be allowed where
@@ -99,7 +99,7 @@ def layer_normalization(
     return y, xp.astype(mean, x.dtype), xp.astype(inverse, x.dtype)
 
 
-def stash_types(stash_type: int, used: Collection[int]) -> Axes:
+def stash_types(stash_type: int, used: Collection[int]) -> tuple[int, ...]:
     """Return what stash_type may be, by the places of the outputs that are `used`.
 
     It is float or bfloat16. Where neither Mean nor InvStdDev is used, and it is float16 or double,

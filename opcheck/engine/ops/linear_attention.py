@@ -132,8 +132,8 @@ def read(q: Tensor, states: Sequence[Tensor], last: Tensor) -> Tensor:
     """Return q_t^T S_t of all queries, [B, H, q_num_heads / H, T, d_v].
 
     q: [B, H, q_num_heads / H, T, d_k]; states: the one that each token sees, [B, H, d_k, d_v]. One
-    product for all tokens takes a fraction of the time of one for each. Without tokens `last` has
-    the size of a state.
+    product for all tokens takes a fraction of the time of one for each. last: a state too, which
+    has the size of one if there are no tokens.
     """
     stacked = xp.stack([*states, last], axis=2)[:, :, : len(states)]
     seen = xp.expand_dims(stacked, axis=2)
@@ -272,6 +272,8 @@ def linear_attention(
 ) -> tuple[Tensor, Tensor]:
     """Return output, [B, T, q_num_heads * d_v], and present_state, in the shape of past_state.
 
+    They have the types of query and past_state; without past_state both have that of query.
+
     `recurrence` makes what queries get, and the last state, of `Tokens`. query: [B, T, q_num_heads
     * d_k]; key: [B, T, kv_num_heads * d_k]; value: [B, T, kv_num_heads * d_v]; past_state: [B,
     kv_num_heads, d_k, d_v], "defaults to zeros"; decay: [B, T, kv_num_heads or kv_num_heads * d_k];
@@ -319,7 +321,7 @@ def linear_attention(
 def unpacked(
     query: Tensor, key: Tensor, value: Tensor, *, q_num_heads: int, kv_num_heads: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return q, k and v, each [B, heads, T, elements of a head].
+    """Return q, k and v, each [B, heads, T, elements of a head], of [B, T, heads * elements].
 
     Raises InvalidNode for ranks other than 3, unless "q_num_heads must be a positive multiple of
     kv_num_heads", for numbers of heads that do not divide the last axes, and where shapes

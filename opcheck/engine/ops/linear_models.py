@@ -27,7 +27,7 @@ from opcheck.engine.operators import (
 )
 from opcheck.engine.ops.activations import sigmoid
 from opcheck.engine.ops.preprocessing import in_float32, only_list
-from opcheck.engine.ops.softmax import plain as softmax
+from opcheck.engine.ops.softmax import softmax
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import NAN_IN_ORDER, has_nan
 from opcheck.errors import decline, reject
@@ -45,6 +45,7 @@ Transform: TypeAlias = Callable[[Tensor, str], Tensor]
 #: Returns a label for each row of scores, [N, E], from the labels of the E classes.
 Top: TypeAlias = Callable[[Tensor, NDArray[Any]], Any]
 
+#: What post_transform may name. The texts have no formula of SOFTMAX_ZERO and PROBIT.
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 TOP_OF_EQUAL_SCORES = Ruling(

@@ -24,6 +24,7 @@ LessOrEqual Or Xor"""
 #: A text, a function of two tensors, and the dtypes in which it is wrong if not all.
 PairMutant: TypeAlias = tuple[Any, ...]
 
+#: What operators compute of two tensors of one shape, by their names.
 FUNCTIONS: Mapping[str, OfPair] = {
     "Less": xp.less,
     "LessOrEqual": xp.less_equal,

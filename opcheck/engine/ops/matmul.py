@@ -59,10 +59,10 @@ def matrix_product(product: Product, A: Tensor, B: Tensor) -> Tensor:
 def matmul(product: Product, A: Tensor, B: Tensor) -> Tensor:
     """Return Y of all versions, as numpy.matmul does: of matrices, vectors, or stacks of matrices.
 
-    `product` multiplies matrices, to which vectors are made. A K of 0 gives zeros. Raises
-    InvalidNode for a scalar, where rows of A are not as long as columns of B, and for stacks that
-    do not broadcast. Products that a type of integers does not hold may be anything: see
-    `marked_in_type`.
+    `product` multiplies matrices, to which vectors are made. A K of 0 gives zeros. Products that a
+    type of integers does not hold may be anything. Raises InvalidNode for a scalar, where rows of A
+    are not as long as columns of B, and for stacks that do not broadcast; NotSupported, while
+    judging, if the type holds none of the products, and in graphs.
     """
     y: Tensor = marked_in_type(matrix_product(product, A, B), np.matmul, A, B)
     return y
@@ -198,8 +198,9 @@ def factors_scaled(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: f
     """Return (alpha * A') * B', added to beta * C product by product, as BLAS does.
 
     a: A', [M, K]; b: B', [K, N]; C: broadcasts to [M, N]; None adds nothing. A factor of 0 makes
-    NaN of infinity and NaN, or 0 of all: ZERO_TIMES_NO_NUMBER. Raises NotSupported as
-    `terms_scaled` does.
+    NaN of infinity and NaN, or 0 of all: ZERO_TIMES_NO_NUMBER. Integers outside of their type are
+    open. Raises NotSupported for integers times an alpha or a beta that is not whole, or not below
+    2^31; while judging, also if no integer of Y is in its type.
     """
     if alpha == 0:
         # There is no product to add, and 0 times an infinite product is read as in the text's form.
@@ -229,7 +230,8 @@ def gemm_with_broadcast(
     Raises InvalidNode unless A and B have rank 2 and fit each other, and C has the shape [M, N]; or
     with `broadcast` one that stretches to it, of which the less usual are ruled:
     SHAPE_OF_BROADCAST_C. Raises NotSupported for integers times an alpha or a beta that is not a
-    whole number below 2^31. One of 0 makes NaN of infinity and NaN, or 0: ZERO_TIMES_NO_NUMBER.
+    whole number below 2^31; while judging, also if no integer of Y is in its type. An alpha or a
+    beta of 0 makes NaN of infinity and NaN, or 0: ZERO_TIMES_NO_NUMBER.
     """
     a, b = factors(A, B, transA, transB)
     check_broadcast(C, a, b, broadcast)
@@ -254,7 +256,8 @@ def gemm_with_c(
     alpha or a beta of 0 makes NaN of infinity and NaN, or 0 of all: ZERO_TIMES_NO_NUMBER.
 
     Raises InvalidNode unless A and B have rank 2 and fit each other, and C broadcasts to [M, N].
-    Raises NotSupported for integers times an alpha or a beta that is not whole, or not below 2^31.
+    Raises NotSupported for integers times an alpha or a beta that is not whole, or not below 2^31;
+    while judging, also if no integer of Y is in its type.
     """
     a, b = factors(A, B, transA, transB)
     check_stretches(C, a, b)
@@ -280,7 +283,8 @@ def gemm_with_optional_c(
     all: ZERO_TIMES_NO_NUMBER.
 
     Raises InvalidNode unless A and B have rank 2 and fit each other, and C broadcasts to [M, N].
-    Raises NotSupported for integers times an alpha or a beta that is not whole, or not below 2^31.
+    Raises NotSupported for integers times an alpha or a beta that is not whole, or not below 2^31;
+    while judging, also if no integer of Y is in its type.
     """
     a, b = factors(A, B, transA, transB)
     check_stretches(C, a, b)
@@ -311,7 +315,7 @@ def alpha_and_beta_exchanged(
     """Mutant: beta * A' * B' + alpha * C.
 
     Raises NotSupported for integers times an alpha or a beta that is not whole, or not below 2^31;
-    while judging, also for a Y that a type of integers does not hold.
+    while judging, also if no integer of Y is in its type.
     """
     return terms_scaled(a, b, C, beta, alpha)
 
@@ -321,7 +325,7 @@ def alpha_of_all(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: flo
     """Mutant: alpha * (A' * B' + beta * C).
 
     Raises NotSupported for integers times an alpha or a beta that is not whole, or not below 2^31;
-    while judging, also for a Y that a type of integers does not hold.
+    while judging, also if no integer of Y is in its type.
     """
     return scaled(alpha, terms_scaled(a, b, C, 1, beta))
 
@@ -331,7 +335,7 @@ def vector_is_a_column(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, bet
     """Mutant: a C of shape [M] has an element for each row of Y.
 
     Raises NotSupported for integers times an alpha or a beta that is not whole, or not below 2^31;
-    while judging, also for a Y that a type of integers does not hold.
+    while judging, also if no integer of Y is in its type.
     """
     if C is not None and C.shape == a.shape[:1]:
         C = xp.expand_dims(C, axis=1)

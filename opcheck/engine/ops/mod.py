@@ -60,8 +60,9 @@ def modulo(since: int, A: Array, B: Array, *, fmod: int) -> Array:
 def versions(function: Any, since: int, A: Array, B: Array, *, fmod: int) -> Array:
     """Return what `function` makes of the version `since`, A, B and fmod: a remainder of A / B.
 
-    It raises what `function` does: InvalidNode for shapes and an fmod that are not legal, and as
-    `modulo` for integers without a remainder.
+    Raises what `function` does: InvalidNode for shapes that do not broadcast, for an fmod that the
+    version refuses, and for integers divided by 0 if INTEGERS_WITHOUT_QUOTIENT refuses them, whose
+    remainder may be anything otherwise; NotSupported if all may be anything, and in judged graphs.
     """
     return function(since, A, B, fmod=fmod)
 
@@ -75,8 +76,9 @@ def by_the_quotient(A: Array, B: Array, *, fmod: int) -> Array:
 
     The quotient is rounded down, with fmod 1 towards 0. Of floats nothing is checked: a division by
     0 or by infinity gives NaN, a quotient that overflows infinity or NaN. Integers have their exact
-    remainder; of those, raises InvalidNode for a wrong `fmod` or shapes that do not broadcast, and
-    as `modulo` for a division by 0.
+    remainder; of those, raises InvalidNode for a wrong `fmod`, for shapes that do not broadcast,
+    and for a division by 0 if INTEGERS_WITHOUT_QUOTIENT refuses it: it may give anything otherwise,
+    or raises NotSupported if that is all, and in judged graphs.
     """
     if A.dtype.kind in "iu":
         return modulo(28, A, B, fmod=fmod)
@@ -91,7 +93,8 @@ def sign_of_the_dividend(A: Array, B: Array, *, fmod: int) -> Array:
     """Mutant: fmod is 1, whatever the attribute.
 
     Of integers, raises InvalidNode for shapes that do not broadcast, for an fmod other than 0 and
-    1, and for 1 unless FMOD_OF_INTEGERS makes it a remainder; and as `modulo` for a division by 0.
+    1, for 1 unless FMOD_OF_INTEGERS makes it a remainder, and for a division by 0 if
+    INTEGERS_WITHOUT_QUOTIENT refuses it.
     """
     modulo(13, A, B, fmod=fmod)
     return xp.fmod(A, B)

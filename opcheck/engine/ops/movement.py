@@ -178,8 +178,8 @@ def parts_of_split(
     """Return one part for each of the node's `outputs`, along `axis`.
 
     split: the size of each part, an attribute's or a tensor's, or None: "Otherwise, the tensor is
-    split to equal sized parts". counted: counts the axis from the front; `from_the_front`
-    in versions that mention no negative axis, which it refuses or takes: NEGATIVE_AXIS.
+    split to equal sized parts". counted: counts the axis from the front; `from_the_front` in
+    versions that mention no negative axis, which it refuses or takes: NEGATIVE_AXIS.
 
     Raises InvalidNode for an axis out of range, if there are no equal parts, unless `split` is a
     list of one size for each output, for a negative size, and unless the sizes add up to the axis.

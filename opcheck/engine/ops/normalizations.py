@@ -325,8 +325,9 @@ def hold_equal_elements(X: Tensor, axes: Axes) -> NDArray[np.bool_]:
 def have_exact_mean(X: Tensor, axes: Axes) -> NDArray[np.bool_]:
     """Return a mask of where equal elements along the axes, which are kept, have an exact mean.
 
-    So it is of zeros, and if the type of X holds all multiples of the element up to the sum, and
-    the sum is divided by a power of 2, in whatever order elements are added.
+    X has elements along them. So it is of zeros, and if the type of X holds all multiples of the
+    element up to the sum, and the sum is divided by a power of 2, in whatever order elements are
+    added.
     """
     count = prod(X.shape[axis] for axis in axes)
     dtype = not_none(dtypes.of(np.empty(0, X.dtype)))

@@ -31,8 +31,8 @@ def p_relu_of_channels(X: Tensor, slope: Tensor) -> Tensor:
 
     slope: one element of any rank, one for each of X, or, as the text implies, one for each
     channel, [C]. Products that a type of integers does not hold wrap around, or saturate:
-    OUTSIDE_THE_INTEGERS. NaN gives NaN, or 0: NAN_ON_NO_SIDE. Raises
-    NotSupported for slopes of other shapes.
+    OUTSIDE_THE_INTEGERS. NaN gives NaN, or 0: NAN_ON_NO_SIDE. Raises NotSupported for slopes of
+    other shapes.
     """
     if slope.size == 1:
         return p_relu(X, xp.reshape(slope, ()))

@@ -99,9 +99,11 @@ GLOBAL_RANK = Ruling(
     'GlobalLpPool-1 has outputs of "N x C x 1 x 1" whatever the rank of the input.',
     ("rank_of_the_input", "rank_4"),
 )
-#: Reasons to decline.
+#: Why a node without an answer is declined.
 OF_NOTHING = "nothing is said of what is made of no values"
+#: What is left open, while judging, of whole nodes.
 ENDS = "nothing is said of the maximum of a window that starts in the padding at the end"
+#: Of single elements that may be anything.
 TIES = "which of more than two equal elements is meant"
 
 
@@ -326,14 +328,16 @@ def average_pool(
     "divided by the number of elements (exclude pad when attribute count_include_pad is zero)". What
     hangs over the end under ceil_mode is no pixel that was added, and never counts. divisor: makes
     the numbers of elements. since: the version whose text decides. Readings decide if last windows
-    count that start in the padding at the end or that rounding up adds, see `windows_of_means`, and
-    if the mean of none of X is NaN or 0, MEAN_OF_NOTHING.
+    count that start in the padding at the end, DROPPED_WINDOW and COUNTED_WINDOW, or that rounding
+    up adds, VALID_UNDER_CEIL_MODE and ROUNDED_DOWN; if an output of size 0 is refused,
+    NO_WINDOW_FITS; and if the mean of none of X is NaN or 0, MEAN_OF_NOTHING.
 
     Raises InvalidNode for X of rank below 3, attributes of another length than its spatial axes
     need or too small, pads beside an auto_pad, an unknown auto_pad, a ceil_mode other than 0 and 1
     if FLAG_OF_ANOTHER_NUMBER refuses it, and where no window fits; MemoryError for an output that
     is too large. A window that starts before the padding at the end and holds padding alone may be
-    anything, if padding does not count.
+    anything, if padding does not count: raises NotSupported, while judging, if all are such, and in
+    graphs.
     """
     attributes = Attributes(
         kernel_shape=kernel_shape,
@@ -366,7 +370,7 @@ def average_pool(
 def are_in_padding(windows: Windows) -> NDArray[np.bool_]:
     """Return a mask of windows of padding alone that start before the padding at the end.
 
-    It has a length for each spatial axis of the output.
+    It has the spatial shape of the output, O1×…×On.
     """
     kept = started_within(windows)
     mask = np.zeros([axis.size for axis in windows.axes], np.bool_)
@@ -377,11 +381,11 @@ def are_in_padding(windows: Windows) -> NDArray[np.bool_]:
 def windows_of_means(since: int, X: Array, attributes: Attributes) -> Windows:
     """Return the windows of AveragePool, in the number that the readings in force give.
 
-    A last window that starts in the padding at the end is dropped with ceil_mode since version 22;
-    before, and without ceil_mode, it is dropped or counted: DROPPED_WINDOW, COUNTED_WINDOW. An
-    output of size 0 is empty or refused: NO_WINDOW_FITS. Sizes are rounded up or not for VALID with
-    ceil_mode before version 11, VALID_UNDER_CEIL_MODE, and up or down under auto_pad in version 11,
-    ROUNDED_DOWN.
+    A last window that starts in the padding at the end counts under auto_pad. Otherwise it is
+    dropped with ceil_mode since version 22; before, and without ceil_mode, it is dropped or
+    counted: DROPPED_WINDOW, COUNTED_WINDOW. An output of size 0 is empty or refused:
+    NO_WINDOW_FITS. Sizes are rounded up or not for VALID with ceil_mode before version 11,
+    VALID_UNDER_CEIL_MODE, and up or down under auto_pad in version 11, ROUNDED_DOWN.
 
     Raises InvalidNode for attributes that do not fit X or are out of range, and where no window
     fits; MemoryError for an output that is too large.
@@ -518,8 +522,8 @@ def max_pool(
     NAN_IN_MAXIMUM, and of two equal maxima the first or last has the index, INDEX_OF_TIES. since:
     the version. outputs: 2 if the node has indices. An output of size 0 is empty or refused,
     NO_WINDOW_FITS; sizes of VALID with ceil_mode before version 12 are rounded up or not,
-    VALID_UNDER_CEIL_MODE. Since version 22, under ceil_mode, windows that start in the padding at
-    the end are dropped.
+    VALID_UNDER_CEIL_MODE. Since version 22, under ceil_mode without auto_pad, windows that start in
+    the padding at the end are dropped.
 
     Raises InvalidNode for X of rank below 3, attributes of wrong lengths or too small, pads beside
     an auto_pad, an unknown auto_pad or storage_order, a ceil_mode other than 0 and 1 if
@@ -558,7 +562,8 @@ def maxima_of_windows(
     windows: each with an element. Of NaN and numbers the maximum is NaN or the largest number,
     NAN_IN_MAXIMUM. The index is that of the first or of the last of equal elements, INDEX_OF_TIES;
     `storage_order` 1 counts by columns of each plane or of the whole tensor, INDEX_BY_COLUMNS.
-    The index of more than two equal maxima may be anything: TIES.
+    The index of more than two equal maxima may be anything, TIES: raises NotSupported, while
+    judging, where something is computed of it.
     """
     batch, channels, *lengths = X.shape
     size = prod(lengths)

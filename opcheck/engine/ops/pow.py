@@ -12,7 +12,7 @@ from opcheck.numbers import Array
 
 OP = operator("Pow", led=True)
 versions = partial(each_version_of_pair, "Pow")
-#: Floating exponents of integers beyond this may be rounded to whole numbers by implementations.
+#: Powers of integers with floating exponents are sure up to here, as float32 holds them.
 LARGEST_SURE = 2**24
 #: The least distance from a whole number, relative to the power, that no rounding bridges.
 SURE_DISTANCE = 2.0**-18
@@ -24,7 +24,8 @@ def power(x: Array, y: Array) -> Array:
 
     Of floats, a fraction as exponent makes NaN of a negative x; x^0 and 1^y are 1, of NaN too. Of
     integers x the fraction is cut off, as casts do it, so that 2^-1 is 0. Of those alone some may
-    be anything, where the text does not define the result: see `integer_power`.
+    be anything: powers that the type does not hold, 0 to a negative power, and powers of a floating
+    y that rounding may decide. Raises NotSupported, while judging, if all are such, and in graphs.
     """
     if x.dtype.kind not in "iu":
         return xp.pow(x, y)

@@ -51,7 +51,7 @@ Mask: TypeAlias = Any
 
 #: The versions of Cast, QuantizeLinear and DequantizeLinear after their first ones.
 LATER = (13, 19, 21, 23, 24, 25, 28)
-#: Those with types of 8 bits or fewer, and those with scales of blocks.
+#: Those with floats of 8 bits, and those with scales of blocks.
 SINCE_19 = LATER[1:]
 SINCE_21 = LATER[2:]
 
@@ -108,21 +108,22 @@ LONG_ZERO = "there is no zero point of int32"
 
 
 @dataclass(frozen=True)
-class Text:
+class CastText:
     """What the text of a version decides about numbers that a type does not hold.
 
     Attributes:
         out_of_range: "+/- infinity if OOR" of floats, "discard higher bits" of integers.
-        infinities: The largest number of a type of 8 bits stands for an infinity, in all types.
+        infinities: The largest number stands for an infinity that saturates, in types that end with
+            fnuz too; otherwise the largest or NaN does there.
     """
 
     out_of_range: bool = True
     infinities: bool = True
 
 
-BEFORE_13 = Text(out_of_range=False, infinities=False)
-BEFORE_24 = Text(infinities=False)
-SINCE_24 = Text()
+BEFORE_13 = CastText(out_of_range=False, infinities=False)
+BEFORE_24 = CastText(infinities=False)
+SINCE_24 = CastText()
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ class Target:
     Attributes:
         dtype: The element type.
         saturate: Of floats of 8 bits, other than 0 if the nearest end stands for what is beyond it.
-            Integers, and floats of fewer bits, always saturate.
+            It changes nothing for integers, and for floats of fewer bits.
         round_mode: How float8e8m0, which has powers of two alone, is rounded to.
         text: What the text of this version decides.
     """
@@ -140,7 +141,7 @@ class Target:
     dtype: DType
     saturate: int = 1
     round_mode: str = "up"
-    text: Text = SINCE_24
+    text: CastText = SINCE_24
 
     @property
     def is_integer(self) -> bool:
@@ -174,14 +175,15 @@ def cast_to(x: Array, dtype: DType) -> Array:
     """Return `x`, a plain array, in another type.
 
     Floats are rounded to nearest, ties to even; out of range they are infinite, NaN in a type
-    without infinities, the largest number in one without NaN, where NaN is a zero. To integers
-    fractions are cut off; what does not fit is, undefined by the text, the nearest end (of 4 and 2
-    bits the lowest bits), NaN 0. Integers wrap around. To booleans all but 0 is true, NaN too.
+    without infinities, the largest number in one without NaN, where NaN is a zero; in float8e8m0
+    numbers from 0 down are NaN. To integers fractions are cut off; what does not fit is, undefined
+    by the text, the nearest end (of 4 and 2 bits the lowest bits), NaN 0. Integers wrap around. To
+    booleans all but 0 is true, NaN too.
 
     Integers become texts of their digits, floats by the reading of DIGITS_OF_TEXTS in force, and
-    texts stay. Raises NotSupported for complex and unknown types; from
-    booleans to texts; from texts to booleans, without a number, and to integers with a fraction or
-    out of range.
+    texts stay. Raises NotSupported for complex and unknown types; from booleans to texts; from
+    texts to booleans, from texts without a number, and from those to integers that have a fraction
+    or are out of range.
     """
     own = dtypes.of(x)
     check_castable(own)
@@ -277,8 +279,8 @@ def to_minifloat(x: Array, dtype: DType, saturate: int, round_mode: str) -> Arra
 def power_of_two(x: Array, round_mode: str) -> Array:
     """Return the power of two next to each number of float64, "up" or "down" or "nearest".
 
-    x: above 0, or NaN, which stays NaN. "nearest: round to nearest value and ties round up". Raises
-    InvalidNode for other modes.
+    x: finite and above 0, or NaN, which stays NaN. "nearest: round to nearest value and ties round
+    up". Raises InvalidNode for other modes.
     """
     check_one_of("round_mode", round_mode, "up", "down", "nearest")
     # The parts lie from 0.5, that of a power of two, to 1.
@@ -295,8 +297,9 @@ def power_of_two(x: Array, round_mode: str) -> Array:
 def by_the_table(x: Array, target: Target) -> Array:
     """Return numbers of float64 in a type of 8 bits or less, as the tables of Cast have it.
 
-    Out of range they become the nearest end if the target saturates; else infinite, or NaN in a
-    type without infinities. Before version 24 an infinity that saturates becomes the largest number
+    Out of range they become the nearest end if the target saturates; else infinite, NaN in a type
+    without infinities, the largest number in one without NaN. NaN stays, or is a zero in such a
+    type. Before version 24 an infinity that saturates becomes the largest number
     or NaN in types that end with fnuz: INFINITIES_WITHOUT_SIGNED_ZEROS. Raises InvalidNode for an
     unknown round_mode of float8e8m0.
     """
@@ -318,7 +321,7 @@ INTEGER_TEXT = re.compile("[+-]?[0-9]+")
 #: The digits of a float's text that every representation has: printf writes no more by default.
 FEW_DIGITS = 6
 #: What is matched "in a case-insensitive way"; "-INF" is not.
-SPECIAL_TEXTS = {"+inf": np.inf, "inf": np.inf, "nan": np.nan}
+SPECIAL_TEXTS = {"+inf": Decimal("inf"), "inf": Decimal("inf"), "nan": Decimal("nan")}
 
 
 def each_element(function: Callable[[Any], Any], x: Array, dtype: Any) -> Array:
@@ -341,6 +344,19 @@ def numbers_of_texts(x: Array, dtype: DType) -> Array:
     return each_element(partial(integer_of_text, dtype=dtype), x, dtype.numpy)
 
 
+def number_of_text(text: str) -> Decimal | None:
+    """Return the number that a text represents, plain or scientific; None if it is no number.
+
+    INF, +INF and NaN are read in any case, and -INF in this one.
+    """
+    if text == "-INF":
+        return Decimal("-inf")
+    special = SPECIAL_TEXTS.get(text.lower())
+    if special is not None:
+        return special
+    return Decimal(text) if FLOAT_TEXT.fullmatch(text) else None
+
+
 @lru_cache(1 << 16)  # A case is evaluated on the same texts several times.
 def nearest_float64(text: str) -> float:
     """Return the float64 next to the number that a text represents; cached.
@@ -348,12 +364,10 @@ def nearest_float64(text: str) -> float:
     A number that is too large is infinite. INF, +INF and NaN are read in any case, and -INF in this
     one. Raises NotSupported for a text that is no number, plain or scientific.
     """
-    if text == "-INF":
-        return -np.inf
-    if text.lower() in SPECIAL_TEXTS:
-        return SPECIAL_TEXTS[text.lower()]
-    decline(not FLOAT_TEXT.fullmatch(text), f"opcheck reads no number in {text!r}")
-    return float(text)
+    number = number_of_text(text)
+    decline(number is None, f"opcheck reads no number in {text!r}")
+    assert number is not None
+    return float(number)
 
 
 @lru_cache(1 << 16)
@@ -364,9 +378,9 @@ def odd_float64(text: str) -> float:
     number.
     """
     value = nearest_float64(text)
-    if not FLOAT_TEXT.fullmatch(text):
+    exact = number_of_text(text)
+    if exact is None or not exact.is_finite():
         return value
-    exact = Decimal(text)
     if Decimal(value) == exact or np.float64(value).view(np.int64) & 1:
         return value
     return float(np.nextafter(value, np.inf if exact > Decimal(value) else -np.inf))
@@ -450,9 +464,10 @@ CAST_LIKE = operator("CastLike", exact=True)
 def cast(input: Array, target: Target) -> Array:
     """Return the elements in the target's type, by the text's rules and tables.
 
-    input: of any kind of numbers; those with bounds keep them. Open: if integers out of range wrap
-    or saturate (INTEGERS_OUT_OF_RANGE), fractions are cut off or rounded to 4 and 2 bits
-    (FRACTIONS_TO_FEW_BITS), and infinities are NaN in fnuz types (INFINITIES_WITHOUT_SIGNED_ZEROS).
+    input: of any kind of numbers; those with bounds keep them. Open: before version 13, if integers
+    out of range wrap or saturate (INTEGERS_OUT_OF_RANGE); before version 24, if infinities that
+    saturate are NaN in fnuz types (INFINITIES_WITHOUT_SIGNED_ZEROS); in all, if fractions are cut
+    off or rounded to 4 and 2 bits (FRACTIONS_TO_FEW_BITS).
 
     Floats become texts by DIGITS_OF_TEXTS. What the target does not hold and the text has no rule
     for, and floats of many digits as texts, may become anything.
@@ -484,7 +499,7 @@ def cast(input: Array, target: Target) -> Array:
 
 
 def cast_admitted(x: Indices, target: Target) -> Array:
-    """Return all that is admitted of each element of `x` in the target's type.
+    """Return all that is admitted of each element of `x` in the target's type, by one reading.
 
     They are numbers with errors in a floating type, else `Indices`. Raises NotSupported for a cast
     that the text does not define, while judging also of numbers that the target does not hold;
@@ -501,7 +516,8 @@ def cast_with_errors(x: Bounded, target: Target) -> Array:
     """Return `x` in a type of floats of 8 bits or less: `Indices` where errors reach a step.
 
     Raises NotSupported, while judging, where the text does not say what a number that the errors
-    admit becomes, or where they decide between a number and NaN.
+    admit becomes, or where they decide between a number and NaN. Raises InvalidNode for an unknown
+    round_mode of float8e8m0.
     """
     if not all(np.all(is_decided(end, target)) for end in both_ends(x)):
         leave_open(f"nothing is said of what some of these numbers become as {target.dtype}")
@@ -545,12 +561,12 @@ def within_range(x: Array, own: DType, dtype: DType) -> Array:
 def is_decided(x: Array, target: Target) -> Mask:
     """Return True, or a mask, where the text gives the result of a cast.
 
-    It does so from a type to itself, of texts, to booleans, and from integers to integers. To texts
-    it does so for floats of few digits, whose digits all writings share. It does
-    not before version 13 for numbers that a float type does not hold; for floats that an integer
-    does not hold, NaN among them; for float8e8m0 for what has a sign, a NaN too, and for 0, but 0
-    without `saturate` to nearest is NaN; and out of range of types of less than 8 bits, NaN again
-    among them.
+    It does so from a type to itself, from texts, to booleans, and from integers and booleans to
+    integers. To texts it does so for integers, and for floats of few digits, whose digits all
+    writings share. It does not before version 13 for numbers that a float type does not hold; for
+    floats that an integer does not hold, NaN among them; for float8e8m0 for what has a sign, a NaN
+    too, and for 0, but 0 without `saturate` to nearest is NaN; and out of range of types of less
+    than 8 bits, NaN again among them.
     """
     own = dtypes.of(x)
     dtype = target.dtype
@@ -588,22 +604,22 @@ def saturation(saturate: int, dtype: DType) -> int:
 
 #: From a tensor and what it is converted to, to the tensor in that type.
 CastFunction: TypeAlias = Callable[[Array, Target], Array]
-TEXT_OF_VERSION: Mapping[int, Text] = {
+CAST_TEXT_OF_VERSION: Mapping[int, CastText] = {
     **dict.fromkeys((1, 6, 9), BEFORE_13),
     **dict.fromkeys((13, 15, 19, 21, 23), BEFORE_24),
     **dict.fromkeys((24, 25, 28), SINCE_24),
 }
 
 
-def texts_of_versions(*versions: int) -> Mapping[int, Text]:
+def cast_texts_of(*versions: int) -> Mapping[int, CastText]:
     """Return what the text decides in each of these versions of Cast or CastLike."""
-    return {since: TEXT_OF_VERSION[since] for since in versions}
+    return {since: CAST_TEXT_OF_VERSION[since] for since in versions}
 
 
-@formulas_of_versions(each=texts_of_versions(1, 6, 9, *LATER))
+@formulas_of_versions(each=cast_texts_of(1, 6, 9, *LATER))
 def cast_versions(
     function: CastFunction,
-    text: Text,
+    text: CastText,
     input: Array,
     *,
     to: Any,
@@ -619,18 +635,18 @@ def cast_versions(
     Raises NotSupported for complex numbers, from booleans to texts, and from texts that represent
     no number of the type; in a judged graph, or if it is all that there is, also for floats of many
     digits as texts, and for what a type cannot hold where the text has no rule: elsewhere such
-    elements may be anything. Raises InvalidNode for an unknown round_mode of float8e8m0, and for
-    a `saturate` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it.
+    elements may be anything. Raises InvalidNode for an unknown round_mode of float8e8m0, and to a
+    float of 8 bits for a `saturate` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it.
     """
     dtype = dtypes.named(to)
     assert dtype is not None  # The schema refuses what names no type.
     return function(input, Target(dtype, saturation(saturate, dtype), round_mode, text))
 
 
-@formulas_of_versions(each=texts_of_versions(15, 19, 21, 23, 24, 25))
+@formulas_of_versions(each=cast_texts_of(15, 19, 21, 23, 24, 25))
 def cast_like_versions(
     function: CastFunction,
-    text: Text,
+    text: CastText,
     input: Array,
     target_type: Array,
     *,
@@ -644,8 +660,8 @@ def cast_like_versions(
     Raises NotSupported for complex numbers, from booleans to texts, and from texts that represent
     no number of the type; in a judged graph, or if it is all that there is, also for floats of many
     digits as texts, and for what a type cannot hold where the text has no rule: elsewhere such
-    elements may be anything. Raises InvalidNode for an unknown round_mode of float8e8m0, and for
-    a `saturate` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it.
+    elements may be anything. Raises InvalidNode for an unknown round_mode of float8e8m0, and to a
+    float of 8 bits for a `saturate` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it.
     """
     dtype = dtype_of(target_type)
     assert dtype is not None
@@ -845,7 +861,7 @@ def in_turns(length: int, size: int, count: int) -> Any:
 
 def in_equal_blocks(length: int, size: int, count: int) -> Any:
     """Mutant: the blocks are of one length as far as can be, whatever their size."""
-    return np.arange(length) // -(-length // count)
+    return np.arange(length) // -(-length // max(1, count))
 
 
 #: Wrong places of scales, by name: a text, the versions, and what places them.
@@ -1006,7 +1022,8 @@ def divided_by_scale(x: Array, zero: Array, scale: Array, out: DType) -> Array:
 
 def signs_mistaken(x: Array, zero: Array, scale: Array, out: DType) -> Array:
     """Mutant: signed numbers are read as unsigned ones, and those as signed."""
-    return in_float32(same_bits(x, **UNSIGNED), same_bits(zero, **UNSIGNED), scale, out)
+    mistaken = same_bits(x, **OTHER_SIGNEDNESS)
+    return in_float32(mistaken, same_bits(zero, **OTHER_SIGNEDNESS), scale, out)
 
 
 def same_bits(x: Array, **types: str) -> Array:
@@ -1020,10 +1037,11 @@ def same_bits(x: Array, **types: str) -> Array:
     return x.view(DTYPES[types[x.dtype.name]].numpy)
 
 
-#: Other types that the numbers may be mistaken for.
-UNSIGNED = {"int8": "uint8", "int16": "uint16", "uint8": "int8", "uint16": "int16"}
+#: The type with the same bits that each type may be mistaken for: unsigned for signed, and the
+#: other way round.
+OTHER_SIGNEDNESS = {"int8": "uint8", "int16": "uint16", "uint8": "int8", "uint16": "int16"}
 #: The types that have zero points: int32 has none.
-SHIFTED = [name for name in (*NARROW, *UNSIGNED) if name != "float8e8m0"]
+SHIFTED = [name for name in (*NARROW, *OTHER_SIGNEDNESS) if name != "float8e8m0"]
 SHIFTED_INTEGERS = [name for name in SHIFTED if DTYPES[name].kind == "int"]
 
 #: Wrong products by name: a text, the product, and the types in which it is wrong if not all.
@@ -1043,7 +1061,7 @@ PRODUCTS: Mapping[str, tuple[Any, ...]] = {
     "signs_mistaken": (
         "signed numbers were taken for unsigned ones, and those for signed",
         signs_mistaken,
-        *UNSIGNED,
+        *OTHER_SIGNEDNESS,
     ),
 }
 DEQUANTIZE.mutant_table(
@@ -1120,7 +1138,8 @@ def quantized(
 
     Raises NotSupported, while judging, for a zero point other than 0 of floats, if quotients are
     not whole numbers of the type; where a quotient is lost, or the errors decide between a number
-    and NaN; and for too many NaN.
+    and NaN; and for too many NaN. Raises what `convert` raises: InvalidNode for an unknown
+    round_mode of float8e8m0.
     """
     first = quotients[0]
     values = rounded_values(first)
@@ -1210,8 +1229,8 @@ def chosen(y: Array) -> Array:
 def with_any_for_nan(y: Array, is_nan: Any, dtype: DType) -> Array:
     """Return `y`, in which elements of the mask `is_nan` may be any number of a type without NaN.
 
-    Without any it is `y` itself. Raises NotSupported, while judging, if that is more than
-    MAX_LISTED numbers; otherwise it is `y`.
+    Without any it is `y` itself. Raises NotSupported, while judging, if all elements times the
+    numbers of the type are more than MAX_LISTED; a backend then goes on with `y`.
     """
     if not is_nan.any():
         return y
@@ -1255,7 +1274,7 @@ class QuantizeText:
 
     has_axis: bool = True
     states_precision: bool = True
-    cast: Text = SINCE_24
+    cast: CastText = SINCE_24
 
 
 QUANTIZE_10 = QuantizeText(has_axis=False, states_precision=False, cast=BEFORE_24)
@@ -1290,6 +1309,7 @@ def quantize_versions(
     y has the type output_dtype, else that of the zero point, else uint8. A scale is one for all,
     for an entry of `axis`, or for block_size of them. precision: the type to divide in, else that
     of the scale. saturate: concerns floats of 8 bits. NaN may be any number of a type without it.
+    Where errors of the division admit several numbers, y is `Indices`.
     how: the steps, which mutants change; text: what the version says.
 
     Raises InvalidNode if output_dtype and the type of the zero point differ, for a `saturate` other
@@ -1343,10 +1363,11 @@ def dtype_of_division(precision: int, scale: Array) -> DType:
     return DTYPES["float32"]
 
 
-#: Scales within are normal numbers of float32, and of float16, and so are their reciprocals.
+#: The sizes of scales that are normal numbers of float32, as their reciprocals are.
 FLOAT32_SCALES = (2.0**-126, 2.0**126)
+#: The sizes of scales that are normal numbers of float16.
 FLOAT16_SCALES = (2.0**-14, 65504.0)
-#: Quotients of float16 that are normal numbers.
+#: The least quotient that counts as exact: the smallest normal number of float16, in any type.
 LEAST_QUOTIENT = 2.0**-14
 
 
@@ -1564,7 +1585,7 @@ DYNAMIC = operator("DynamicQuantizeLinear")
 #: From x to both ends of its range; from these and the scale to the zero point.
 Ends: TypeAlias = Callable[[Array], tuple[Array, Array]]
 Point: TypeAlias = Callable[[Array, Array, Array], Array]
-#: The scales with which float32 computes what the text defines: from it, and 255 of it are finite.
+#: Scales up to here are open, as one of 0 is; by those above float32 divides as the text has it.
 LEAST_SCALE = 2.0**-100
 
 
@@ -1614,9 +1635,11 @@ def dynamic_quantize(how: DynamicQuantizer, x: Array) -> tuple[Array, Array, Arr
         y_zero_point = cast(round(saturate(qmin - min(x)/y_scale))),
         y = saturate(round(x / y_scale) + y_zero_point).
 
+    Where the errors of x and of the scale admit several numbers, y and y_zero_point are `Indices`.
+
     Raises NotSupported, while judging, for an empty x, whose scale and zero point are 0 otherwise,
-    and for a y_scale that is NaN, 0 or up to LEAST_SCALE, or too large for float32: where x is all
-    zeros, or holds infinities or NaN.
+    for a y_scale that is NaN, 0 or up to LEAST_SCALE, or too large for float32, where x is all
+    zeros, or holds infinities or NaN; and where an element of x may be infinite or NaN.
     """
     if not x.size:
         leave_open("nothing is said of the range of nothing")
@@ -1638,9 +1661,12 @@ def by_each_point(quotients: Sequence[Array], zero: Array, convert: Convert) -> 
 
     zero: a uint8, or `Indices` with several. The first point decides, and all that lies between the
     results of any is admitted: the return value has it as `Indices`, unless one number each is
-    left. Raises NotSupported, while judging, for too many NaN.
+    left. Raises NotSupported, while judging, where a quotient may be infinite or NaN, and for too
+    many NaN.
     """
-    points = [np.asarray(chosen(zero)), *np.ravel(each_admitted(zero))]
+    points = [np.asarray(chosen(zero))]
+    if isinstance(zero, Indices):
+        points = [*points, *np.ravel(zero.admitted)]
     found = [quantized(quotients, exact_values(point), UINT8, convert=convert) for point in points]
     every = np.concatenate([each_admitted(y) for y in found], axis=-1)
     return admitted(chosen(found[0]), every.min(-1), every.max(-1))

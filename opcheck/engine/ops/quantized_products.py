@@ -26,8 +26,8 @@ from opcheck.engine.operators import Operator, formulas_of_versions, leave_open,
 from opcheck.engine.ops.conv import OPEN_SIZES, Attributes, matmul, products, windows_of_filters
 from opcheck.engine.ops.matmul import matrix_product
 from opcheck.engine.ops.quantization import (
+    OTHER_SIGNEDNESS,
     TO_INTEGERS,
-    UNSIGNED,
     Convert,
     Target,
     converted,
@@ -170,7 +170,7 @@ class Factors:
     differences: tuple[Array, Array]
 
 
-def less(x: Array, zero: Array, entries: Entries, place: Place = beside) -> Array:
+def without_zero_point(x: Array, zero: Array, entries: Entries, place: Place = beside) -> Array:
     """Return x - zero_point, in int64 or float64, in the shape of x; x if there is no zero point.
 
     entries: the axis of x that has a zero point for each entry; place: puts them there. Raises
@@ -191,7 +191,7 @@ class Sums:
         error: What is added by mistake, from the factors; None for nothing.
     """
 
-    difference: Difference = less
+    difference: Difference = without_zero_point
     error: Callable[[Factors], Array] | None = None
 
     def factors(
@@ -204,10 +204,9 @@ class Sums:
         """Return the operands, and the same in int64 or float64 less their zero points (None: 0).
 
         product: MatMul's or Conv's, which is not called here; entries: the axis of each operand
-        that has its own zero points.
-        Raises InvalidNode for a zero point that does not stretch to the entries, or in another
-        shape than the text's if SHAPE_OF_SCALES refuses it; NotSupported, while judging, for one of
-        each element.
+        that has its own zero points. Raises InvalidNode for a zero point that does not stretch to
+        the entries, or in another shape than the text's if SHAPE_OF_SCALES refuses it;
+        NotSupported, while judging, for one of each element.
         """
         first = self.difference(operands[0], zeros[0], entries[0])
         second = self.difference(operands[1], zeros[1], entries[1])
@@ -376,9 +375,9 @@ def by_factor(found: Accumulated) -> Array:
 
 
 def dequantized(found: Accumulated) -> Array:
-    """Return sums of products of real numbers, each times its scale, over the output's scale.
+    """Return the product of both factors, each times its scale first, over the output's scale.
 
-    The bias counts times both scales.
+    The bias, if there is one, is added times both scales.
     """
     first, second = found.factors.differences
     a, b = found.scales_of_factors
@@ -512,9 +511,9 @@ def qlinear_matmul(
     """Return the product of both matrices, or stacks of them, in the numbers of y.
 
     a, b: as numpy.matmul takes them; their scales and zero points are scalars, or one for each row
-    of a and column of b. y_scale, y_zero_point: of one element; y has the point's type. Other
-    shapes of scales that stretch are stretched or refused: SHAPE_OF_SCALES. how: the steps, which
-    mutants change.
+    of a and column of b. y_scale, y_zero_point: of one element; y has the point's type, and is
+    `Indices` where rounding admits several numbers. Other shapes of scales that stretch are
+    stretched or refused: SHAPE_OF_SCALES. how: the steps, which mutants change.
 
     Raises InvalidNode if a and b do not fit each other, if a scale and its zero point have
     different shapes, or ones that do not stretch to the rows or columns, and if y_scale has several
@@ -563,7 +562,8 @@ def qlinear_conv(
         x: [N, C, D1, D2 …]; its scale and zero point are scalars.
         w: [M, C/group, k1, k2 …]; its scale and zero point are scalars or [M].
         B: int32 [M], in the unit of the sums: x_scale · w_scale.
-        y_scale, y_zero_point: Of one element; y has the point's type.
+        y_scale, y_zero_point: Of one element; y has the point's type, and is `Indices` where
+            rounding admits several numbers.
 
     Raises:
         InvalidNode: If shapes or attributes do not fit, if a scale and its zero point have
@@ -609,7 +609,7 @@ def zero_points_added(x: Array, zero: Array, entries: Entries) -> Array:
     refuses; NotSupported, while judging, for one of each element.
     """
     if zero is None:
-        return less(x, None, entries)
+        return without_zero_point(x, None, entries)
     return x.astype(np.int64) + beside(zero, x, entries)
 
 
@@ -620,7 +620,7 @@ def differences_wrap(x: Array, zero: Array, entries: Entries) -> Array:
     refuses; NotSupported, while judging, for one of each element.
     """
     if zero is None:
-        return less(x, None, entries)
+        return without_zero_point(x, None, entries)
     return (x - beside(zero, x, entries)).astype(x.dtype).astype(np.int64)
 
 
@@ -631,7 +631,7 @@ def differences_saturate(x: Array, zero: Array, entries: Entries) -> Array:
     refuses; NotSupported, while judging, for one of each element.
     """
     if zero is None:
-        return less(x, None, entries)
+        return without_zero_point(x, None, entries)
     difference = x.astype(np.int64) - beside(zero, x, entries)
     return np.clip(difference, *dtypes.limits(dtypes.of(x)))
 
@@ -642,8 +642,8 @@ def signs_mistaken(x: Array, zero: Array, entries: Entries) -> Array:
     Raises InvalidNode for a shape that does not stretch to the entries, or that SHAPE_OF_SCALES
     refuses; NotSupported, while judging, for one of each element.
     """
-    zero = None if zero is None else same_bits(zero, **UNSIGNED)
-    return less(same_bits(x, **UNSIGNED), zero, entries)
+    zero = None if zero is None else same_bits(zero, **OTHER_SIGNEDNESS)
+    return without_zero_point(same_bits(x, **OTHER_SIGNEDNESS), zero, entries)
 
 
 def first_entry(one: Array, x: Array, entries: Entries) -> Array:
@@ -720,7 +720,7 @@ OF_SUMS: SumsTable = {
     ),
     "first_zero_point_for_all": (
         "the first zero point served for all",
-        Sums(difference=partial(less, place=first_entry)),
+        Sums(difference=partial(without_zero_point, place=first_entry)),
     ),
     "no_product_of_zero_points": (
         "the products of both zero points were left out",
@@ -730,7 +730,7 @@ OF_SUMS: SumsTable = {
 OF_ROWS: SumsTable = {
     "zero_points_crossed": (
         "zero points of rows went to columns, and the other way, in squares",
-        Sums(difference=partial(less, place=crossed)),
+        Sums(difference=partial(without_zero_point, place=crossed)),
     )
 }
 OF_PADDING: SumsTable = {

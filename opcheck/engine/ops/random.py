@@ -327,9 +327,9 @@ def dropout(
     """Return the output, in the shape and type of the data, and the mask, booleans in its shape.
 
     ratio and training_mode: scalars, by default 0.5 and False. Without training, or with a ratio of
-    0, they are the data and a mask of True. drop: makes both of draws, data and ratio.
-    is_copied_without_ratio: versions 12 and 13 say of a ratio that is left out that the output is a
-    copy then, and that it "will default to 0.5".
+    0, they are the data and a mask of True. drop: makes both of draws, data and ratio. seed: None
+    for other draws each time. is_copied_without_ratio: versions 12 and 13 say of a ratio that is
+    left out that the output is a copy then, and that it "will default to 0.5".
 
     Raises InvalidNode for a ratio beyond [0, 1) or NaN in training, and for a ratio or
     training_mode of other than one element, or of rank 1 and more by ONE_ELEMENT_AS_A_SCALAR.
@@ -371,9 +371,10 @@ def output_and_mask(
 ) -> tuple[Tensor, Booleans]:
     """Return the output, in the shape and type of the data, and the mask, booleans in its shape.
 
-    ratio: at least 0, below 1. Raises NotSupported for infinities and NaN in the data, whose
-    product with 0 is NaN, and in the rounded output; for types of 8 bits if they cannot hold the
-    output; and in a graph, where other nodes would compute with draws.
+    drop: makes both of draws, the data and the ratio. ratio: at least 0, below 1. seed: None for
+    other draws each time. Raises NotSupported for infinities and NaN in the data, whose product
+    with 0 is NaN, and in the rounded output; for types of 8 bits if they cannot hold the output;
+    and in a graph, where other nodes would compute with draws.
     """
     values = xp.values_of(data)
     with np.errstate(over="ignore"):
@@ -526,6 +527,8 @@ def input_is_weights(u: Floats, logarithms: Floats) -> Integers:
 
 def most_likely(u: Floats, logarithms: Floats) -> Integers:
     """Mutant: the outcome is always the most likely one."""
+    if not logarithms.size:
+        return class_of(u, logarithms)
     classes: Integers = logarithms.argmax(axis=1)
     return classes[:, None] + np.zeros(u.shape, np.int64)
 

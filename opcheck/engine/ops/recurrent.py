@@ -152,7 +152,6 @@ LITERAL: Mapping[str, Function] = {
     "ScaledTanh": literal_scaled_tanh,
     "Softplus": literal_softplus,
 }
-SCALES = ("alpha", "beta")
 
 
 def has_scale(name: str, scale: str) -> bool:
@@ -207,8 +206,8 @@ def scales_of(
 
     names: of ACTIVATIONS. The values are consumed in the order of the activations, by all or by
     those that take one: PLACE_OF_A_SCALE; by use, values that are left over do not count. Where
-    none is left, the scale is the default of the operator so named; GRU-1 has none
-    (`has_defaults`).
+    none is left, the scale is the default of the operator so named, if the version `has_defaults`,
+    as all but GRU-1 have.
 
     Raises NotSupported for a scale without a value and a default. Raises InvalidNode, where each
     activation consumes a value, for values left over and for one that is missing without a default.
@@ -306,11 +305,11 @@ Cell: TypeAlias = Callable[[Step], tuple[Tensor, ...]]
 def sum_of_products(
     parts: Sequence[Tensor], weights: Tensor, addend: Tensor | None = None
 ) -> Tensor:
-    """Return x @ `weights`, with the rows of weights that x has no columns for, and an addend.
+    """Return [x, 1, …, 1] @ `weights` plus an addend, as one sum of products.
 
     parts: x, cut along its columns, each part [batch_size, its columns], together n; weights:
-    [n + m, hidden_size], where the last m rows are biases; addend: of the result's shape,
-    [batch_size, hidden_size], or None for nothing.
+    [n + m, hidden_size], where the last m rows are biases, which the ones multiply; addend: of the
+    result's shape, [batch_size, hidden_size], or None for nothing.
     """
     first = parts[0]
     count = weights.shape[0] - sum(part.shape[1] for part in parts)
@@ -343,9 +342,10 @@ def lstm_with(
     """Return H_t and C_t, each [batch_size, hidden_size].
 
     The options are what mutants do otherwise. The gates stand in the order i, o, f, c in W and R,
-    the peepholes in the order i, o, f. With input_forget, the flag, f is 1 less i, or i is 1 less
-    f: COUPLED_GATES. Peepholes that are left out are no term, or 0 times the cell, which makes NaN
-    of infinity: LEFT_OUT_PEEPHOLES. output_activation: h unless it is given.
+    the peepholes in the order i, o, f, at the places i_P, o_P and f_P. With input_forget, the flag,
+    f is 1 less i, or i is 1 less f: COUPLED_GATES. Peepholes that are left out are no term, or 0
+    times the cell, which makes NaN of infinity: LEFT_OUT_PEEPHOLES. output_activation: h unless it
+    is given.
     """
     f, g, h = step.activations
     H, C = step.states
@@ -869,16 +869,19 @@ def lstm(
 ) -> tuple[Tensor, ...]:
     """Return Y, Y_h and Y_c of an LSTM.
 
-    Y: [seq_length, num_directions, batch_size, hidden_size]; Y_h, Y_c: without seq_length. The
-    shapes of the inputs are those of `Tensors`; without hidden_size R decides. layer: the steps,
-    which mutants change; since: the version; before 7 R counts transposed or not,
-    TRANSPOSED_WEIGHTS. input_forget: if 1, the input and the forget gate add up to 1.
+    Y: [seq_length, num_directions, batch_size, hidden_size]; Y_h, Y_c: without seq_length; with
+    `layout` 1 batch_size comes first. Behind the end of a sequence Y may be anything. The shapes of
+    the inputs are those of `Tensors`; without hidden_size R decides. layer: the steps, which
+    mutants change; since: the version; before 7 R counts transposed or not, TRANSPOSED_WEIGHTS.
+    input_forget: if 1, the input and the forget gate add up to 1, COUPLED_GATES. clip: limits what
+    activations are applied to; NaN stays, or becomes a limit: NAN_IN_MAXIMUM, NAN_IN_MINIMUM.
     `output_sequence` decides nothing.
 
     Raises:
         InvalidNode: If shapes, sequence_lens or hidden_size do not fit, for a direction, layout
-            or activation that does not exist, and by readings that refuse: NO_STEPS,
-            PLACE_OF_A_SCALE, FLAG_OF_ANOTHER_NUMBER (of input_forget).
+            or activation that does not exist, for another number of activations than three for
+            each direction, and by readings that refuse: NO_STEPS, PLACE_OF_A_SCALE,
+            FLAG_OF_ANOTHER_NUMBER (of input_forget).
         NotSupported: For a clip that is negative or NaN, and for an alpha or beta without a value
             and a default.
     """
@@ -919,16 +922,18 @@ def gru(
 ) -> tuple[Tensor, ...]:
     """Return Y and Y_h of a GRU.
 
-    Y: [seq_length, num_directions, batch_size, hidden_size]; Y_h: without seq_length. The shapes of
-    the inputs are those of `Tensors`; without hidden_size R decides. layer: the steps, which
-    mutants change; since: the version; before 7 R counts transposed or not, TRANSPOSED_WEIGHTS.
-    With a linear_before_reset other than 0 the reset gate acts behind the product with R.
-    `output_sequence` decides nothing.
+    Y: [seq_length, num_directions, batch_size, hidden_size]; Y_h: without seq_length; with `layout`
+    1 batch_size comes first. Behind the end of a sequence Y may be anything. The shapes of the
+    inputs are those of `Tensors`; without hidden_size R decides. layer: the steps, which mutants
+    change; since: the version; before 7 R counts transposed or not, TRANSPOSED_WEIGHTS.
+    With a linear_before_reset other than 0 the reset gate acts behind the product with R. clip:
+    limits what activations are applied to; NaN stays, or becomes a limit: NAN_IN_MAXIMUM,
+    NAN_IN_MINIMUM. `output_sequence` decides nothing.
 
     Raises:
         InvalidNode: If shapes, sequence_lens or hidden_size do not fit, for a direction, layout
-            or activation that does not exist, and by readings that refuse: NO_STEPS and
-            PLACE_OF_A_SCALE.
+            or activation that does not exist, for another number of activations than two for
+            each direction, and by readings that refuse: NO_STEPS and PLACE_OF_A_SCALE.
         NotSupported: For a clip that is negative or NaN, and for an alpha or beta without a value
             and a default; version 1 has no defaults.
     """
@@ -968,15 +973,17 @@ def rnn(
 ) -> tuple[Tensor, ...]:
     """Return Y and Y_h of an RNN.
 
-    Y: [seq_length, num_directions, batch_size, hidden_size]; Y_h: without seq_length. The shapes of
-    the inputs are those of `Tensors`; without hidden_size R decides. layer: the steps, which
-    mutants change; since: the version; before 7 R counts transposed or not, TRANSPOSED_WEIGHTS.
-    `output_sequence` decides nothing.
+    Y: [seq_length, num_directions, batch_size, hidden_size]; Y_h: without seq_length; with `layout`
+    1 batch_size comes first. Behind the end of a sequence Y may be anything. The shapes of the
+    inputs are those of `Tensors`; without hidden_size R decides. layer: the steps, which mutants
+    change; since: the version; before 7 R counts transposed or not, TRANSPOSED_WEIGHTS. clip:
+    limits what activations are applied to; NaN stays, or becomes a limit: NAN_IN_MAXIMUM,
+    NAN_IN_MINIMUM. `output_sequence` decides nothing.
 
     Raises:
         InvalidNode: If shapes, sequence_lens or hidden_size do not fit, for a direction, layout
-            or activation that does not exist, and by readings that refuse: NO_STEPS,
-            PLACE_OF_A_SCALE and ACTIVATIONS_TOO_MANY.
+            or activation that does not exist, for fewer activations than directions, and by
+            readings that refuse: NO_STEPS, PLACE_OF_A_SCALE and ACTIVATIONS_TOO_MANY.
         NotSupported: For a clip that is negative or NaN, and for an alpha or beta without a value
             and a default.
     """

@@ -26,7 +26,8 @@ from opcheck.numbers import Array
 NAMES = """ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd
 ReduceSum ReduceSumSquare"""
 
-#: Makes one element of those along axes: from x, and the keywords `axis` and `keepdims`.
+#: Makes one element of those along axes: from x, and the keywords `axis`, counted from the front,
+#: and `keepdims`, by which these axes are kept with length 1.
 Reduction: TypeAlias = Callable[..., Array]
 #: Axes counted from the front.
 Axes: TypeAlias = tuple[int, ...]
@@ -57,10 +58,10 @@ RANGE_OF_THE_SUM = Ruling(
 
 
 def marked_outside(reduction: Reduction) -> Reduction:
-    """Return a sum or product of elements whose integers outside of their type are open.
+    """Return the reduction, a sum or product, whose integers outside of their type may be anything.
 
-    They may be anything: see `marked_in_type`. reduction: takes float64 and Python's integers, as
-    arrays of objects, too.
+    reduction: takes float64 and Python's integers, as arrays of objects, too. The one returned
+    raises NotSupported, while judging, if no integer of its result is in the type, and in graphs.
     """
 
     @wraps(reduction)
@@ -72,9 +73,9 @@ def marked_outside(reduction: Reduction) -> Reduction:
 
 
 def checked_in_type(reduction: Reduction, x: Array, *, axis: Axes, keepdims: bool) -> Array:
-    """Return what a reduction makes of `x`; of integers that their type does not hold nothing.
+    """Return what a reduction makes of `x`, where something else is computed of the result.
 
-    Raises NotSupported for these, while judging: something else is computed of the result.
+    Raises NotSupported, while judging, if an integer of it is outside of their type.
     """
     along_axes = partial(reduction, axis=axis, keepdims=keepdims)
     check_in_type(along_axes, x)
@@ -117,8 +118,9 @@ def l2_norm(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the square root of the sum of x * x along `axis`, in the type of `x`; 0 of no values.
 
     Where a float's root is finite and its squares are not, it is the root or infinity:
-    RANGE_OF_THE_SUM. NaN gives NaN. Of integers `as_integers` is right where roots are no
-    whole numbers. Raises NotSupported, while judging, where a sum of squares leaves their type.
+    RANGE_OF_THE_SUM. NaN gives NaN. Roots of integers that are no whole numbers may be anything.
+    Raises NotSupported, while judging, where a sum of squares leaves their type, if all roots may
+    be anything, and in graphs if one may.
     """
     y = xp.sqrt(checked_in_type(sum_of_squares, x, axis=axis, keepdims=keepdims))
     return l2_norm_as_read(x, y)
@@ -129,8 +131,9 @@ def l2_norm_by_power(x: Array, *, axis: Axes, keepdims: bool) -> Array:
 
     The power need not be rounded rightly, as a root is; integers take the root. NaN gives NaN.
     Where a float's root is finite and its squares are not, it is the root or infinity:
-    RANGE_OF_THE_SUM. Roots of integers that are no whole numbers follow `as_integers`. Raises
-    NotSupported, while judging, where a sum of squares leaves their type.
+    RANGE_OF_THE_SUM. Roots of integers that are no whole numbers may be anything. Raises
+    NotSupported, while judging, where a sum of squares leaves their type, if all roots may be
+    anything, and in graphs if one may.
     """
     total = checked_in_type(sum_of_squares, x, axis=axis, keepdims=keepdims)
     y = xp.sqrt(total) if is_integer(x) else xp.pow(total, 0.5)
@@ -141,7 +144,8 @@ def l2_norm_as_read(x: Array, y: Array) -> Array:
     """Return `y`, a norm of `x` in floats, in the type of `x`.
 
     A float stays, or by the other reading of RANGE_OF_THE_SUM becomes infinite where it is finite
-    and its square is not. Of integers `x` follows `as_integers` where y is no whole number.
+    and its square is not. Of integers `x` elements where y is no whole number may be anything:
+    raises NotSupported, while judging, if all may, and in graphs if one may.
     """
     if is_integer(x):
         return as_integers(x, y, y % 1 == 0)
@@ -151,9 +155,9 @@ def l2_norm_as_read(x: Array, y: Array) -> Array:
 def log_sum(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the natural logarithm of the sum along `axis`, in the type of `x`.
 
-    It is −inf of no values and of a sum of 0, and NaN of a
-    sum below 0. Of integers those other than 0 follow `as_integers`. Raises NotSupported,
-    while judging, where a sum of integers leaves their type.
+    It is −inf of no values and of a sum of 0, and NaN of a sum below 0. Of integers a logarithm
+    other than 0 may be anything. Raises NotSupported, while judging, where a sum of integers leaves
+    their type, if all logarithms may be anything, and in graphs if one may.
     """
     y = xp.log(checked_in_type(sum_of_elements, x, axis=axis, keepdims=keepdims))
     return as_integers(x, y, y == 0) if is_integer(x) else y
@@ -164,7 +168,8 @@ def log_sum_exp(x: Array, *, axis: Axes, keepdims: bool) -> Array:
 
     It is −inf of no values, and NaN where one is. Where the sum leaves the range of a float and its
     logarithm does not, plain numbers give ±∞, and numbers of a wider range the logarithm, or ±∞:
-    RANGE_OF_THE_SUM. Of integers those other than 0, as computed, follow `as_integers`.
+    RANGE_OF_THE_SUM. Of integers a logarithm other than 0, as computed, may be anything: raises
+    NotSupported, while judging, if all may, and in graphs if one may.
     """
     y = xp.log(xp.sum(xp.exp(x), axis=axis, keepdims=keepdims))
     return log_sum_exp_as_read(x, y)
@@ -175,7 +180,8 @@ def log_sum_exp_of_shifted(x: Array, *, axis: Axes, keepdims: bool) -> Array:
 
     Where the maximum is infinite or NaN nothing is subtracted. Where the sum of e^x leaves the
     range of a float and its logarithm does not, it is the logarithm, or ±∞: RANGE_OF_THE_SUM.
-    Of integers those other than 0 follow `as_integers`.
+    Of integers a logarithm other than 0 may be anything: raises NotSupported, while judging, if all
+    may, and in graphs if one may.
     """
     if has_no_values(x, axis):
         return log_sum_exp(x, axis=axis, keepdims=keepdims)
@@ -190,7 +196,9 @@ def log_sum_exp_where_shifted(
     """Return ln(sum of e^(x − shift)) + top along `axis`, in the type of `x`.
 
     top: the maximum along `axis`, which is kept; is_shifted: a mask of where it is subtracted. It
-    is added everywhere. The result is read as `log_sum_exp_as_read` reads it.
+    is added everywhere. Of floats a result whose sum of e^x leaves the type's range is that, or ±∞:
+    RANGE_OF_THE_SUM. Of integers a result other than 0 may be anything: raises NotSupported, while
+    judging, if all may, and in graphs if one may.
     """
     shift = xp.where(is_shifted, top, xp.zeros_like(top))
     logarithm = xp.log(xp.sum(xp.exp(x - shift), axis=axis, keepdims=keepdims))
@@ -201,7 +209,8 @@ def log_sum_exp_as_read(x: Array, y: Array) -> Array:
     """Return `y`, the logarithm of a sum of e^x in floats, in the type of `x`.
 
     A float stays, or by the other reading of RANGE_OF_THE_SUM becomes ±∞ where it is finite and the
-    sum is infinite or 0 in its type. Of integers `x` those other than 0 follow `as_integers`.
+    sum is infinite or 0 in its type. Of integers `x` elements other than 0 may be anything: raises
+    NotSupported, while judging, if all may, and in graphs if one may.
     """
     if is_integer(x):
         return as_integers(x, y, y == 0)
@@ -301,7 +310,7 @@ def as_integers(x: Array, y: Array, is_exact: Any) -> Array:
 
     `is_exact` is a mask, or a boolean for all, of the elements that are what the type needs. The
     text does not state how others are rounded: they may be anything. Raises NotSupported, while
-    judging, if all are such, and in graphs.
+    judging, if all are such, and in graphs if one is.
     """
     return undefined_where(y.astype(x.dtype), ~np.asarray(is_exact), "rounded reals")
 
@@ -367,8 +376,8 @@ def reduced(version: Version, data: Array, along: Axes, keepdims: int) -> Array:
 
     Raises NotSupported for a judge if the text does not define "Reduction over an empty set of
     values" and the output has such elements; what the reduction itself raises, NotSupported for
-    integers with an inexact answer. `keepdims` other than 0 and 1 is read as one of them, or raises
-    InvalidNode: FLAG_OF_ANOTHER_NUMBER.
+    means of no integers, and for a judge if all integers may be anything. `keepdims` other than 0
+    and 1 is read as one of them, or raises InvalidNode: FLAG_OF_ANOTHER_NUMBER.
     """
     keeps = flag("keepdims", keepdims)
     if along:
@@ -390,8 +399,9 @@ def with_axes_as_attribute(
 
     Raises InvalidNode for an axis outside [-r, r-1]; for one that is named twice, if
     AXIS_NAMED_TWICE refuses it; for a flag other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER does.
-    Raises NotSupported for inexact answers of integers; for a judge, also for answers of no values
-    that the text does not define.
+    Integers whose answer is inexact or outside of their type may be anything. Raises NotSupported
+    for means of no integers; for a judge, also if all may be anything, in graphs if one may, and
+    for answers of no values that the text does not define.
     """
     if axes is None:
         return reduced(version, data, every_axis(data), keepdims)
@@ -417,8 +427,9 @@ def with_axes_as_input(
 
     Raises InvalidNode if `axes` is not of rank 1 or holds one outside [-r, r-1]; for one that is
     named twice, if AXIS_NAMED_TWICE refuses it; for flags other than 0 and 1, if
-    FLAG_OF_ANOTHER_NUMBER does. Raises NotSupported for inexact answers of integers; for a judge,
-    also for answers of no values that the text does not define.
+    FLAG_OF_ANOTHER_NUMBER does. Integers whose answer is inexact or outside of their type may be
+    anything. Raises NotSupported for means of no integers; for a judge, also if all may be
+    anything, in graphs if one may, and for answers of no values that the text does not define.
     """
     along = () if axes is None else counted(listed("axes", axes), data.ndim)
     is_noop = flag("noop_with_empty_axes", noop_with_empty_axes)
@@ -472,7 +483,7 @@ REDUCTIONS: Mapping[str, tuple[Reduction, ...]] = {
     "ReduceSum": (marked_outside(sum_of_elements),),
     "ReduceSumSquare": (marked_outside(sum_of_squares),),
 }
-#: Types in which logarithms are seldom whole numbers.
+#: Types in which logarithms are whole numbers only where they are 0: outputs hold one value.
 WITHOUT_LOGARITHMS = ("int32", "int64", "uint32", "uint64")
 
 
@@ -514,7 +525,12 @@ AXES_MUTANTS = {
 def log_sum_exp_of_shifted_by(
     infinities: Sequence[float], x: Array, *, axis: Axes, keepdims: bool
 ) -> Array:
-    """Mutant: the largest number is subtracted also where it is one of these infinities."""
+    """Mutant: the largest number is subtracted also where it is one of these infinities.
+
+    Of no values, which have no largest number, nothing changes.
+    """
+    if has_no_values(x, axis):
+        return log_sum_exp(x, axis=axis, keepdims=keepdims)
     top = xp.max(x, axis=axis, keepdims=True)
     is_shifted = xp.isfinite(top)
     for infinity in infinities:

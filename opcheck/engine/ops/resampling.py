@@ -718,7 +718,8 @@ def resized_along(
     first, the middle or the last place: CORNERS_OF_ONE_ELEMENT.
 
     Where it averages, raises NotSupported unless X has real floating numbers; for a judge, also
-    where rounding decides if the weight of an infinity or NaN is 0.
+    where rounding decides if the weight of an infinity or NaN is 0. Next to these an average may be
+    NaN: WEIGHT_0_OF_NO_NUMBER.
     """
     coordinates = interpolation.coordinates(axis)
     if coordinates.copy_the_input:
@@ -855,9 +856,11 @@ def resize(
 
     roi: [2 * n], scales and sizes: [n], for n axes: those named, or all. `roi` takes effect with
     tf_crop_and_resize alone. An attribute that is valid only in another mode changes nothing.
-    Rulings decide: on sizes, SIZE_IN_FLOAT32, SCALED_PART; if the scale is the one given or that of
-    cut-off lengths, CUT_OFF_LENGTH, CUT_OFF_WIDTH; on an only element, CORNERS_OF_ONE_ELEMENT; on
-    the nearest, NEARER_NEIGHBOR.
+    resizing: the steps, which mutants change; since: the version whose text decides. Rulings
+    decide: on sizes, SIZE_IN_FLOAT32, SCALED_PART; if the scale is the one given or that of cut-off
+    lengths, CUT_OFF_LENGTH, CUT_OFF_WIDTH; on an only element, CORNERS_OF_ONE_ELEMENT; on the
+    nearest, NEARER_NEIGHBOR; on what is outside of a part, EDGE_OF_A_PART; on averages next to
+    infinities and NaN, WEIGHT_0_OF_NO_NUMBER.
 
     Raises InvalidNode for a value that an attribute does not have (a flag other than 0 and 1 if
     FLAG_OF_ANOTHER_NUMBER refuses it); for scales and sizes, or neither (EMPTY_SCALES: an empty one
@@ -866,9 +869,9 @@ def resize(
 
     Raises NotSupported for averages of other than real floating numbers, sizes of or from 0
     elements, a part that is not finite or ends before it starts, an extrapolation of no real
-    numbers, and more axes than NumPy has; for a judge, also for averages of NaN or infinity, a
-    repeated axis, and a place that may be outside or not. Raises MemoryError for an output that is
-    too large.
+    numbers, and more axes than NumPy has; for a judge, also for a repeated axis, and where rounding
+    decides if an infinity or NaN has the weight 0. Raises MemoryError for an output that is too
+    large.
     """
     transformations = [name for name, one in TRANSFORMATIONS.items() if since in one.versions]
     check_one_of("mode", mode, "nearest", "linear", "cubic")
@@ -910,11 +913,16 @@ def resize(
 def resize_10(resizing: Resizing, X: Array, scales: Array, *, mode: str) -> Array:
     """Return Y of version 10, which is Upsample with scales below 1.
 
-    scales: [r]. Places are by corners, centers or aligned corners, UNSTATED_PLACES; of two nearest
-    elements either counts, UNSTATED_ROUNDING, NEARER_NEIGHBOR. Sizes are cut off from exact
-    products or those of float32: SIZE_IN_FLOAT32. Raises InvalidNode for a mode other than nearest
-    and linear, and unless `scales` has a number above 0 for each axis; MemoryError for an output
-    that is too large. In mode linear raises NotSupported as `averages` does.
+    scales: [r]. In mode nearest a whole scale repeats elements. Otherwise places are by corners,
+    centers or aligned corners, UNSTATED_PLACES (of an only element: CORNERS_OF_ONE_ELEMENT); of two
+    nearest elements either counts, UNSTATED_ROUNDING, NEARER_NEIGHBOR; next to infinities and NaN
+    an average may be NaN, WEIGHT_0_OF_NO_NUMBER. Sizes are cut off from exact products or those of
+    float32: SIZE_IN_FLOAT32. `resizing` is not used.
+
+    Raises InvalidNode for a mode other than nearest and linear, and unless `scales` has a number
+    above 0 for each axis; MemoryError for an output that is too large. In mode linear raises
+    NotSupported for other than real floating numbers; for a judge, also where rounding decides if
+    an infinity or NaN has the weight 0.
     """
     check_one_of("mode", mode, "nearest", "linear")
     return upsampled(X, checked_scales(scales, X.ndim, _LEAST_SCALE), mode)
@@ -1098,9 +1106,12 @@ def nearest_by_scale(axis: Axis) -> Neighbors:
 def upsampled_along(X: Array, number: int, axis: Axis, mode: str) -> Array:
     """Return X with axis `number` scaled; along one element there is nothing to average.
 
-    X itself is returned where nothing changes; averages of a plain X are float64. Places are by
-    corners, centers or aligned corners, UNSTATED_PLACES; of two nearest elements either counts,
-    UNSTATED_ROUNDING, NEARER_NEIGHBOR. Where it averages, raises NotSupported as `averages` does.
+    X itself is returned where nothing changes; averages of a plain X are float64. In mode nearest a
+    whole scale repeats elements. Otherwise places are by corners, centers or aligned corners,
+    UNSTATED_PLACES; of two nearest elements either counts, UNSTATED_ROUNDING, NEARER_NEIGHBOR; next
+    to infinities and NaN an average may be NaN, WEIGHT_0_OF_NO_NUMBER. Where it averages, raises
+    NotSupported for other than real floating numbers; for a judge, also where rounding decides if
+    an infinity or NaN has the weight 0.
     """
     if coordinates_along(axis, "asymmetric").copy_the_input:
         return X
@@ -1116,13 +1127,16 @@ def upsampled(X: Array, scales: Sequence[float], mode: str) -> Array:
     """Return X with all axes scaled: output_dimension = floor(input_dimension * scale).
 
     `scales` has a finite number above 0 for each axis. "linear (including bilinear, trilinear,
-    etc)": such a name is linear, or raises InvalidNode, by NAMES_OF_LINEAR. Places are by corners,
-    centers or aligned corners, UNSTATED_PLACES; of two nearest elements either counts,
-    UNSTATED_ROUNDING, NEARER_NEIGHBOR. Sizes are cut off from exact products or those of float32:
+    etc)": such a name is linear, or raises InvalidNode, by NAMES_OF_LINEAR. In mode nearest a whole
+    scale repeats elements. Otherwise places are by corners, centers or aligned corners,
+    UNSTATED_PLACES (of an only element: CORNERS_OF_ONE_ELEMENT); of two nearest elements either
+    counts, UNSTATED_ROUNDING, NEARER_NEIGHBOR; next to infinities and NaN an average may be NaN,
+    WEIGHT_0_OF_NO_NUMBER. Sizes are cut off from exact products or those of float32:
     SIZE_IN_FLOAT32.
 
     Raises InvalidNode for another mode, MemoryError for an output that is too large. Unless `mode`
-    is nearest, raises NotSupported as `averages` does.
+    is nearest, raises NotSupported for other than real floating numbers; for a judge, also where
+    rounding decides if an infinity or NaN has the weight 0.
     """
     if mode in ("bilinear", "trilinear"):
         reject(NAMES_OF_LINEAR.reading() == "refused", f"mode {mode!r}")
@@ -1154,12 +1168,15 @@ def upsample_1(
 ) -> Array:
     """Return Y of version 1: X is [N, C, H, W], and mode nearest or bilinear.
 
-    Places are by corners, centers or aligned corners, UNSTATED_PLACES; of two nearest elements
-    either counts, UNSTATED_ROUNDING, NEARER_NEIGHBOR; sizes are exact or as float32 cuts them off,
-    SIZE_IN_FLOAT32.
+    In mode nearest a whole scale repeats elements. Otherwise places are by corners, centers or
+    aligned corners, UNSTATED_PLACES; of two nearest elements either counts, UNSTATED_ROUNDING,
+    NEARER_NEIGHBOR; next to infinities and NaN an average may be NaN, WEIGHT_0_OF_NO_NUMBER. Sizes
+    are exact or as float32 cuts them off, SIZE_IN_FLOAT32. upsampling: the steps, which mutants
+    change.
 
     Raises InvalidNode for another rank or mode, or a scale below 1 or NaN; MemoryError for an
-    output that is too large. In mode bilinear raises NotSupported as `averages` does.
+    output that is too large. In mode bilinear raises NotSupported for other than real floating
+    numbers; for a judge, also where rounding decides if an infinity or NaN has the weight 0.
     """
     is_wrong = X.ndim != 4 or mode not in ("nearest", "bilinear")
     reject(is_wrong, f"rank {X.ndim}, mode {mode!r}")
@@ -1170,13 +1187,16 @@ def upsample_1(
 def upsample_7(upsampling: Upsampling, X: Array, *, mode: str, scales: Sequence[float]) -> Array:
     """Return Y of version 7: scales are an attribute, one for each axis of X.
 
-    Places are by corners, centers or aligned corners, UNSTATED_PLACES; of two nearest elements
-    either counts, UNSTATED_ROUNDING, NEARER_NEIGHBOR; sizes are exact or as float32 cuts them off,
-    SIZE_IN_FLOAT32.
+    In mode nearest a whole scale repeats elements. Otherwise places are by corners, centers or
+    aligned corners, UNSTATED_PLACES; of two nearest elements either counts, UNSTATED_ROUNDING,
+    NEARER_NEIGHBOR; next to infinities and NaN an average may be NaN, WEIGHT_0_OF_NO_NUMBER. Sizes
+    are exact or as float32 cuts them off, SIZE_IN_FLOAT32. upsampling: the steps, which mutants
+    change.
 
     Raises InvalidNode for another number of them, one below 1 or NaN, and a mode other than nearest
     and linear (NAMES_OF_LINEAR: bilinear and trilinear); MemoryError for an output that is too
-    large. In mode linear raises NotSupported as `averages` does.
+    large. In mode linear raises NotSupported for other than real floating numbers; for a judge,
+    also where rounding decides if an infinity or NaN has the weight 0.
     """
     return upsample_9(upsampling, X, np.array(scales, np.float32), mode=mode)
 
@@ -1184,13 +1204,16 @@ def upsample_7(upsampling: Upsampling, X: Array, *, mode: str, scales: Sequence[
 def upsample_9(upsampling: Upsampling, X: Array, scales: Array, *, mode: str) -> Array:
     """Return Y of version 9: scales are an input, [r] for X of rank r.
 
-    Places are by corners, centers or aligned corners, UNSTATED_PLACES; of two nearest elements
-    either counts, UNSTATED_ROUNDING, NEARER_NEIGHBOR; sizes are exact or as float32 cuts them off,
-    SIZE_IN_FLOAT32.
+    In mode nearest a whole scale repeats elements. Otherwise places are by corners, centers or
+    aligned corners, UNSTATED_PLACES; of two nearest elements either counts, UNSTATED_ROUNDING,
+    NEARER_NEIGHBOR; next to infinities and NaN an average may be NaN, WEIGHT_0_OF_NO_NUMBER. Sizes
+    are exact or as float32 cuts them off, SIZE_IN_FLOAT32. upsampling: the steps, which mutants
+    change.
 
     Raises InvalidNode for another shape of them, one below 1 or NaN, and a mode other than nearest
     and linear (NAMES_OF_LINEAR: bilinear and trilinear); MemoryError for an output that is too
-    large. In mode linear raises NotSupported as `averages` does.
+    large. In mode linear raises NotSupported for other than real floating numbers; for a judge,
+    also where rounding decides if an infinity or NaN has the weight 0.
     """
     return upsampling.upsample(X, checked_scales(scales, X.ndim, upsampling.least_scale), mode)
 
@@ -1214,8 +1237,8 @@ def scales_reversed(X: Array, scales: Sequence[float], mode: str) -> Array:
     """Mutant: scales are of the last axis to the first.
 
     Raises InvalidNode for a mode that ONNX does not have or NAMES_OF_LINEAR refuses, MemoryError
-    for an output that is too large; unless `mode` is nearest, NotSupported for averages of other
-    than real floating numbers, while judging also of NaN or infinity.
+    for an output that is too large; unless `mode` is nearest, NotSupported for other than real
+    floating numbers, while judging also where rounding decides if one that is not finite counts.
     """
     return upsampled(X, scales[::-1], mode)
 
@@ -1224,8 +1247,8 @@ def last_scale_for_all(X: Array, scales: Sequence[float], mode: str) -> Array:
     """Mutant: the last two axes have the last scale.
 
     Raises InvalidNode for a mode that ONNX does not have or NAMES_OF_LINEAR refuses, MemoryError
-    for an output that is too large; unless `mode` is nearest, NotSupported for averages of other
-    than real floating numbers, while judging also of NaN or infinity.
+    for an output that is too large; unless `mode` is nearest, NotSupported for other than real
+    floating numbers, while judging also where rounding decides if one that is not finite counts.
     """
     last = [scales[-1] for _ in scales[-2:]]
     return upsampled(X, [*scales[:-2], *last], mode)
@@ -1235,8 +1258,8 @@ def last_two_alone(X: Array, scales: Sequence[float], mode: str) -> Array:
     """Mutant: the last two axes alone are scaled.
 
     Raises InvalidNode for a mode that ONNX does not have or NAMES_OF_LINEAR refuses, MemoryError
-    for an output that is too large; unless `mode` is nearest, NotSupported for averages of other
-    than real floating numbers, while judging also of NaN or infinity.
+    for an output that is too large; unless `mode` is nearest, NotSupported for other than real
+    floating numbers, while judging also where rounding decides if one that is not finite counts.
     """
     others = [1.0 for _ in scales[:-2]]
     return upsampled(X, [*others, *scales[-2:]], mode)
@@ -1246,8 +1269,8 @@ def scales_rounded(X: Array, scales: Sequence[float], mode: str) -> Array:
     """Mutant: scales are rounded to whole numbers.
 
     Raises InvalidNode for a mode that ONNX does not have or NAMES_OF_LINEAR refuses, MemoryError
-    for an output that is too large; unless `mode` is nearest, NotSupported for averages of other
-    than real floating numbers, while judging also of NaN or infinity.
+    for an output that is too large; unless `mode` is nearest, NotSupported for other than real
+    floating numbers, while judging also where rounding decides if one that is not finite counts.
     """
     return upsampled(X, [round(scale) for scale in scales], mode)
 

@@ -218,18 +218,19 @@ def roi_align(
 ) -> Array:
     """Return Y, [num_rois, C, output_height, output_width], in the type of X.
 
-    X: [N, C, H, W]; rois: [num_rois, 4], as x1, y1, x2, y2; batch_indices: [num_rois], from 0 on. A
-    sampling_ratio of 0 is an adaptive number. default_mode: the coordinate_transformation_mode of a
-    node without one, as in version 10, which shifts nothing. Of mode max, the maximum is that of
-    interpolated values, or of their weighted parts, MAXIMUM. Unshifted regions smaller than an
-    element count as one element, or as they are, SMALL_REGION. aligning: the steps, which mutants
-    change.
+    X: [N, C, H, W]; rois: [num_rois, 4], as x1, y1, x2, y2, which times spatial_scale are places in
+    X; batch_indices: [num_rois], from 0 on. A sampling_ratio of 0 is an adaptive number.
+    default_mode: the coordinate_transformation_mode of a node without one, as in version 10, which
+    shifts nothing. Of mode max, the maximum is that of interpolated values, or of their weighted
+    parts, MAXIMUM. Unshifted regions smaller than an element count as one element, or as they are,
+    SMALL_REGION. aligning: the steps, which mutants change.
 
     Raises InvalidNode for other shapes, unknown modes, a negative output_height or output_width,
     and an index of no image. Raises NotSupported for an output_height or output_width of 0, a
     negative sampling_ratio, NaN or infinity in X or rois, and an output of images without elements;
-    for a judge, also for a region without a size, a place outside of its image, and an adaptive
-    number that floats do not tell. Raises MemoryError for an output or samples that are too large.
+    for a judge, also for a region without a size, a place an element or more outside of its image,
+    and an adaptive number that floats do not tell. Raises MemoryError for an output or samples that
+    are too large.
     """
     transformation = attributes.get("coordinate_transformation_mode", default_mode)
     check_one_of(
@@ -272,7 +273,7 @@ def pooled_region(aligning: Aligning, pooling: Pooling, image: Array, roi: Array
     image: [C, H, W]; roi: [4], x1, y1, x2, y2; both finite. A small region is an element or as it
     is, SMALL_REGION; the maximum is that of values or of their parts, MAXIMUM. Raises MemoryError
     for samples that are too large; NotSupported for a judge if the region has no size, a place is
-    outside of the image, or floats do not tell an adaptive number of places.
+    an element or more outside of the image, or floats do not tell an adaptive number of places.
     """
     plane = image
     weights = []

@@ -66,8 +66,9 @@ def scattered(
     NAN_IN_MINIMUM. `data` stays as it is.
 
     Raises InvalidNode unless the reduction is "none" or `allowed`. Of two updates of one element by
-    none the last or the first counts, or they are refused: DUPLICATE_INDICES. Where the order of
-    updates decides, an element may be anything: see `depend_on_order`. Raises NotSupported for a
+    none the last or the first counts, or they are refused: DUPLICATE_INDICES. An element may be
+    anything that has three updates by none or more, or several by add or mul of which an order
+    rounds, and an integer that some order takes out of range. Raises NotSupported for a
     reduction of booleans, texts or complex numbers, for a subnormal number in the output of add or
     mul, and, while judging, if all elements may be anything, and in graphs.
     """
@@ -235,8 +236,9 @@ def scatter_elements(
 
     Raises InvalidNode for other shapes, an axis or index out of range, another reduction, and two
     updates of one element by none if DUPLICATE_INDICES refuses them (else the last or the first
-    counts). Raises NotSupported as `scattered` does, for a reduction of booleans, texts or complex
-    numbers, and for a subnormal number in the output of add or mul.
+    counts). An element that the order of updates decides may be anything. Raises NotSupported for a
+    reduction of booleans, texts or complex numbers, and for a subnormal number in the output of add
+    or mul; while judging, also if all elements may be anything, and in graphs.
     """
     check_shape("updates", updates, indices.shape)
     index = index_of_elements(data, indices, from_either_end(axis, data.ndim))
@@ -252,7 +254,8 @@ def scatter_9(data: Tensor, indices: Tensor, updates: Tensor, *, axis: int) -> T
 
     Raises InvalidNode for other shapes, an axis or index out of range, a negative index if that is
     refused, and two updates of one element if DUPLICATE_INDICES refuses them (else the last or the
-    first counts). An element with three updates or more may be anything: see `scattered`.
+    first counts). An element with three updates or more may be anything: raises NotSupported, while
+    judging, if all elements have, and in graphs.
     """
     if (indices < 0).any() and NEGATIVE_INDEX.reading() == "refused":
         raise InvalidNode("a negative index")
@@ -286,9 +289,10 @@ def scatter_nd(
 
     Raises InvalidNode for other shapes, rank 0 among them, an index out of range, another
     reduction, and two updates of one element by none if DUPLICATE_INDICES refuses them (else the
-    last or the first counts). Raises NotSupported for tuples of length 0, for a reduction
-    of booleans, texts or complex numbers, for a subnormal number in the output of add or mul, and
-    as `scattered` does.
+    last or the first counts). An element that the order of updates decides may be anything.
+    Raises NotSupported for tuples of length 0, for a reduction of booleans, texts or complex
+    numbers, and for a subnormal number in the output of add or mul; while judging, also if all
+    elements may be anything, and in graphs.
     """
     if indices.ndim and not indices.shape[-1]:
         raise_unspecified("index tuples of length 0")
@@ -320,8 +324,9 @@ def tensor_scatter(
     max_sequence_length", or circular, where the places are modulo max_sequence_length, those below
     0 too. axis: "It cannot be 0".
 
-    Raises InvalidNode for others, and for an axis out of range; NotSupported for a negative write
-    index in the linear mode.
+    Raises InvalidNode for other shapes and modes, for an update that would end beyond the cache in
+    the linear mode, and for axis 0 or one out of range; NotSupported for a negative write index in
+    the linear mode.
     """
     rank = past_cache.ndim
     place = from_either_end(axis, rank)

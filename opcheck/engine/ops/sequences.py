@@ -17,7 +17,7 @@ import numpy as np
 
 from opcheck import numbers as xp, opset
 from opcheck.dtypes import DTYPES
-from opcheck.engine.axes import from_either_end, listed, scalar
+from opcheck.engine.axes import from_either_end, listed, scalar, stretches
 from opcheck.engine.operators import (
     Formula,
     FormulaBuilder,
@@ -455,12 +455,14 @@ def stack_reshapes(tensors: Tensors, axis: int, new_axis: bool) -> Array:
 def stack_broadcasts(tensors: Tensors, axis: int, new_axis: bool) -> Array:
     """Mutant: tensors that are stacked broadcast to the first one's shape.
 
-    Raises InvalidNode for an axis out of range, and for shapes that then differ beyond the axis, or
-    at all if they are stacked.
+    Raises InvalidNode for an axis out of range, and for shapes that do not broadcast to the first,
+    or without a new axis differ beyond the axis.
     """
     first = tensors[0]
     if new_axis:
-        tensors = [xp.broadcast_to(x, first.shape) if x.shape == (2, 1) else x for x in tensors]
+        for x in tensors:
+            stretches("a tensor", x, first)
+        tensors = [xp.broadcast_to(x, first.shape) for x in tensors]
     return joined(tensors, axis, new_axis)
 
 
@@ -605,8 +607,8 @@ def lengths_reversed(sizes: list[int], length: int) -> list[int]:
 
 
 def first_length_for_all(sizes: list[int], length: int) -> list[int]:
-    """Mutant: the first length serves for all."""
-    return chunks(length, max(1, sizes[0]))
+    """Mutant: the first length serves for all; of no lengths nothing changes."""
+    return chunks(length, max(1, sizes[0])) if sizes else sizes
 
 
 def rest_to_the_last(sizes: list[int], length: int) -> list[int]:

@@ -86,8 +86,9 @@ def reshape(data: Array, shape: Array, *, allowzero: int = 0) -> Array:
 
     Raises InvalidNode for a shape that is not a list; with a size below -1, or -1 twice; with 0 and
     -1 under `allowzero`; with a 0 where `data` has no such axis; of another number of elements; and
-    for an `allowzero` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it. Next to an
-    empty axis any size would do for -1: LENGTH_BESIDE_NOTHING lists some, and refuses it.
+    for an `allowzero` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it. A -1 next to an
+    axis of 0, where any size would do, is refused too, or is the size that it was, 0 or 1:
+    LENGTH_BESIDE_NOTHING.
     """
     allows_zero = flag("allowzero", allowzero)
     sizes = listed("shape", shape)
@@ -109,7 +110,8 @@ def reshape(data: Array, shape: Array, *, allowzero: int = 0) -> Array:
 def with_length_beside_nothing(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
     """Return `sizes`, of which one is 0, with a length in place of -1, by LENGTH_BESIDE_NOTHING.
 
-    shape: that of the data. By the first reading raises InvalidNode.
+    That is the length of the same axis in `shape`, the data's (0 beyond its rank), or 0 or 1.
+    Raises InvalidNode if the ruling refuses the -1.
     """
     axis = [*sizes].index(-1)
     reading = LENGTH_BESIDE_NOTHING.reading()
@@ -135,7 +137,8 @@ def reshape_1(data: Array, *, shape: Sequence[int]) -> Array:
     """Return `data` under the shape of the attribute: 0 copies a size, and one -1 is inferred.
 
     Raises InvalidNode for a size below -1, a second -1, a 0 where `data` has no such axis, and
-    another number of elements. Next to an empty axis, -1 follows LENGTH_BESIDE_NOTHING.
+    another number of elements. A -1 next to an empty axis is refused, or is the size that it was, 0
+    or 1: LENGTH_BESIDE_NOTHING.
     """
     return reshape(data, shape)
 

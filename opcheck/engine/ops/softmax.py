@@ -243,7 +243,7 @@ def by_joint_axes(of_rows: RowFunction) -> Mapping[int, Callable[..., Array]]:
 # ── e^x of each row in shares of their sum, and the logarithms of these ───────────────────────
 
 
-def plain(x: Array, axis: int) -> Array:
+def softmax(x: Array, axis: int) -> Array:
     """Return e^(x − max) over its sum along `axis`, as the function body of version 13 does.
 
     A row is all NaN if it has NaN or +∞, or has −∞ alone. The axis has elements, as in all
@@ -275,7 +275,7 @@ def logarithms_of_shares(x: Array, axis: int) -> Array:
 
     A row is all NaN if it has NaN or +∞, or has −∞ alone.
     """
-    return xp.log(plain(x, axis))
+    return xp.log(softmax(x, axis))
 
 
 #: How the alternative of subtracting max + ln(sum) computes.
@@ -292,20 +292,23 @@ def raw_logarithms(x: Array, axis: int) -> Array:
 
 
 def exponentials_of_raw_logarithms(x: Array, axis: int) -> Array:
-    """Return e^(x − (max + ln(sum))) along `axis`; see `raw_logarithms` for NaN."""
+    """Return e^(x − (max + ln(sum))) along `axis`.
+
+    A row is all NaN if it has NaN or +∞, or has −∞ alone.
+    """
     return xp.exp(raw_logarithms(x, axis))
 
 
 def without_maxima(x: Array, axis: int) -> Array:
     """Return e^x over its sum along `axis`, where that is in range; maxima take time.
 
-    Unless each row's sum is from 2^-20 to a finite number, the answer is that of `plain`.
+    Unless each row's sum is from 2^-20 to a finite number, the answer is that of `softmax`.
     """
     e = np.exp(x)
     total = np.sum(e, axis=axis, keepdims=True)
     # Below, shares lose digits where e^x is subnormal. NaN is in no range.
     is_in_range = total.min() >= 2.0**-20 and total.max() < np.inf
-    return e / total if is_in_range else plain(x, axis)
+    return e / total if is_in_range else softmax(x, axis)
 
 
 # In blocks: an online algorithm takes e^(x − m) with the maximum m so far, or of a block, and
@@ -503,7 +506,7 @@ class RowFormulas:
 
 
 SHARES = RowFormulas(
-    formula=plain,
+    formula=softmax,
     alternatives=(exponentials_of_logarithms, in_blocks),
     remarked=exponentials_of_raw_logarithms,
     ends=OF_SHARES,
@@ -548,18 +551,18 @@ def every_maximum(x: Array, axis: int) -> Array:
 
 def shares_of_shares(x: Array, axis: int) -> Array:
     """Mutant: Softmax is applied twice."""
-    return plain(plain(x, axis), axis)
+    return softmax(softmax(x, axis), axis)
 
 
 def clipped_shares(x: Array, axis: int) -> Array:
     """Mutant: the shares are clipped to [1e-7, 1 - 1e-7]."""
-    return np.clip(plain(x, axis), 1e-7, 1 - 1e-7)
+    return np.clip(softmax(x, axis), 1e-7, 1 - 1e-7)
 
 
 def masked_rows_with(share: float, x: Array, axis: int) -> Array:
     """Mutant: each element of a row of -inf alone has this share."""
     is_masked = x.max(axis, keepdims=True) == -np.inf
-    return np.where(is_masked, np.full_like(x, share), plain(x, axis))
+    return np.where(is_masked, np.full_like(x, share), softmax(x, axis))
 
 
 def masked_rows_empty(x: Array, axis: int) -> Array:
@@ -580,12 +583,12 @@ def where_nan(x: Array, of_nan: Any, y: Array) -> Array:
 def nan_beside_zeros(x: Array, axis: int) -> Array:
     """Mutant: NaN stays where it is, and the other elements of its row are 0."""
     has_nan_in_row = np.isnan(x).any(axis, keepdims=True)
-    return where_nan(x, x, np.where(has_nan_in_row, 0, plain(x, axis)))
+    return where_nan(x, x, np.where(has_nan_in_row, 0, softmax(x, axis)))
 
 
 def nan_as_minus_infinity(x: Array, axis: int) -> Array:
     """Mutant: NaN is -inf, and has no share."""
-    return where_nan(x, 0, plain(where_nan(x, -np.inf, x), axis))
+    return where_nan(x, 0, softmax(where_nan(x, -np.inf, x), axis))
 
 
 def nan_left_out(x: Array, axis: int) -> Array:
@@ -596,17 +599,17 @@ def nan_left_out(x: Array, axis: int) -> Array:
 
 def shares_of_magnitudes(x: Array, axis: int) -> Array:
     """Mutant: the signs are lost."""
-    return plain(abs(x), axis)
+    return softmax(abs(x), axis)
 
 
 def shares_of_negatives(x: Array, axis: int) -> Array:
     """Mutant: the signs are changed."""
-    return plain(-x, axis)
+    return softmax(-x, axis)
 
 
 def single_elements_kept(x: Array, axis: int) -> Array:
     """Mutant: a row of one element stays as it is."""
-    return x if x.shape[axis] == 1 else plain(x, axis)
+    return x if x.shape[axis] == 1 else softmax(x, axis)
 
 
 def shares_of_clamped(x: Array, axis: int) -> Array:
@@ -646,7 +649,7 @@ def first_block_masked(width: int, x: Array, axis: int) -> Array:
     """Mutant: a longer row is NaN if its first `width` elements are all -inf."""
     first = np.take(x, range(min(width, x.shape[axis])), axis)
     is_masked = np.isneginf(first).all(axis, keepdims=True) & (x.shape[axis] > width)
-    return np.where(is_masked, np.nan, plain(x, axis)).astype(x.dtype)
+    return np.where(is_masked, np.nan, softmax(x, axis)).astype(x.dtype)
 
 
 def padded_with_zeros(width: int, x: Array, axis: int) -> Array:
@@ -763,7 +766,7 @@ LOG_SOFTMAX_MUTANTS: RowMutants = {
         "e^x was taken without subtracting the maximum",
         logarithms_without_maximum,
     ),
-    "shares": ("Softmax was computed, without a logarithm", plain),
+    "shares": ("Softmax was computed, without a logarithm", softmax),
     "maximum_lost": (
         "the maximum was subtracted in the sum, and not from the elements",
         logarithms_and_maximum,
@@ -786,19 +789,19 @@ def one_hot(x: Array, axis: int) -> Array:
     number and exceeds none, so that a row's first element stays if it is NaN: NAN_IN_ORDER. As the
     largest, the first NaN has the one, or no element has, by NAN_IS_MARKED.
     """
-    y = marked(x, xp.argmax(x, axis=axis, keepdims=True), axis)
+    y = one_at(x, xp.argmax(x, axis=axis, keepdims=True), axis)
     if not has_nan(x):
         return y
     reading = NAN_IN_ORDER.reading()
     if reading != "largest":
         is_maximum = extremes_beside_nan(x, axis, reading, largest=True)
-        return marked(x, is_maximum.argmax(axis=axis, keepdims=True), axis)
+        return one_at(x, is_maximum.argmax(axis=axis, keepdims=True), axis)
     if NAN_IS_MARKED.reading() == "no_one":
         return xp.where(xp.isnan(x).any(axis=axis, keepdims=True), xp.zeros_like(y), y)
     return y
 
 
-def marked(x: Array, place: Array, axis: int) -> Array:
+def one_at(x: Array, place: Array, axis: int) -> Array:
     """Return 1 at `place` along `axis`, and 0 elsewhere, in the shape and type of `x`.
 
     `place` has the shape of `x`, but size 1 along `axis`.
@@ -1076,7 +1079,7 @@ def tie_mutants(rows: JointAxes) -> dict[str, tuple[str, JointAxes]]:
     }
 
 
-for _operators, _of_rows in ((SOFTMAX, plain), (LOG_SOFTMAX, logarithms), (HARDMAX, one_hot)):
+for _operators, _of_rows in ((SOFTMAX, softmax), (LOG_SOFTMAX, logarithms), (HARDMAX, one_hot)):
     _operators.last.mutant_table(last_axis_mutants(LastAxis(_of_rows)), build=over_the_last)
     _operators.joint.mutant_table(joint_axes_mutants(JointAxes(_of_rows)), build=over_axes)
 HARDMAX.joint.mutant_table(tie_mutants(JointAxes(one_hot)), build=over_axes)
@@ -1159,7 +1162,7 @@ Mean: TypeAlias = Callable[[Losses], Array]
 def losses_of(samples: Samples) -> Losses:
     """Return "-weight[c] * log(p)[c]" of each sample of class c, 0 of one that is ignored.
 
-    The weight is 1 where none are given.
+    The weight is 1 where none are given. Targets that are not ignored are classes.
     """
     is_ignored = samples.is_ignored
     # Ignored samples are of one class more, of zeros.
@@ -1187,9 +1190,9 @@ def with_ignored_counted(samples: Samples, losses: Losses) -> Losses:
 
 
 def mean(losses: Losses) -> Array:
-    """Return the sum of the losses, divided by that of the weights applied: their number.
+    """Return the sum of the losses, divided by that of the weights applied, in their type.
 
-    Without weights it is the number of samples that are not left out. Of none, 0 / 0 is NaN.
+    Without weights it is divided by the number of samples that are not left out; by 0 it is NaN.
     """
     if losses.applied is None:
         divisor: Array = np.float64((~losses.is_left_out).sum())
@@ -1203,9 +1206,9 @@ def reduced(
 ) -> Array:
     """Return the losses, their sum or their mean: by `reduction` none, sum or mean.
 
-    A loss has the shape of the target, a sum or mean rank 0. `may_count_ignored`: the mean leaves
-    out ignored samples, or counts those that have a weight, by IGNORED_IN_THE_MEAN; otherwise it
-    leaves them out.
+    A loss has the shape of the target, a sum or mean rank 0. mean_of: makes the mean.
+    `may_count_ignored`: the mean leaves out ignored samples, or counts those that have a weight, by
+    IGNORED_IN_THE_MEAN; otherwise it leaves them out.
 
     Raises InvalidNode for another reduction, for shapes that do not fit, and for a target that is
     neither a class nor ignored; NotSupported for a mean of no samples.
@@ -1295,8 +1298,8 @@ def of_scores(
 
     scores: [N, C] or [N, C, d1, …]; labels: [N] or [N, d1, …], classes or ignore_index; weights:
     [C], all 1 if left out. The loss is that of each sample, or the sum or mean, by `reduction`. An
-    ignored sample has the loss 0; the mean leaves it out, or may count it: IGNORED_IN_THE_MEAN.
-    loss: the steps, which mutants change.
+    ignored sample has the loss 0; the mean leaves it out, or may count it: IGNORED_IN_THE_MEAN. A
+    mean that leaves out all samples is NaN. loss: the steps, which mutants change.
 
     Raises InvalidNode for other shapes, another reduction, and a label that is neither a class nor
     ignored; NotSupported for a mean of no samples.
@@ -1414,7 +1417,7 @@ CROSS_ENTROPY.mutant_table(
             "the scores' last axis was that of their classes",
             ScoreLoss(logarithms_along_the_last),
         ),
-        "shares_of_no_logarithm": ("the shares were taken without a logarithm", ScoreLoss(plain)),
+        "shares_of_no_logarithm": ("the shares were taken without a logarithm", ScoreLoss(softmax)),
         "no_shares": ("the scores were log-probabilities already", ScoreLoss(scores_themselves)),
     },
     build=of_scores,

@@ -34,6 +34,7 @@ Selected: TypeAlias = tuple[Array, Array]
 
 #: Each row of ArgMax and ArgMin is an element of the output.
 NAN_IN_ORDER_OF_A_ROW = replace(NAN_IN_ORDER, by_element=True)
+#: Of places that may be any: in rows of more equal elements than ORDINALS has.
 MANY_EQUALS = "which of many equal elements is meant"
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 ONE_OF_EQUAL_ELEMENTS = Ruling(

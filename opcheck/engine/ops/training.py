@@ -107,7 +107,8 @@ def of_each(
     """Return the outputs of all tensors: the new X_1, X_2, …, then their new accumulations.
 
     R and T are scalars, and each X comes with its gradient and accumulations, in one shape. Outputs
-    have the shape and type of their X. method: the steps, which mutants change.
+    have the shape and type of their X. With a norm_coefficient of 0 an infinity or NaN in X makes
+    NaN, or is left out: ZERO_TIMES_NO_NUMBER. method: the steps, which mutants change.
 
     Raises InvalidNode for a number of inputs that does not fit, and a mode other than standard and
     nesterov. Raises NotSupported for R and T that are no scalars, and where the tensors of one X

@@ -63,7 +63,7 @@ MODES = (
     "BRANCH_EQ",
     "BRANCH_NEQ",
 )
-#: What TreeEnsemble has besides, in place of the mode LEAF of the others.
+#: The number of BRANCH_MEMBER, a mode of TreeEnsemble alone; it has no mode LEAF, as the others.
 MEMBER = len(MODES)
 
 NEITHER_0_NOR_1 = Ruling(
@@ -297,8 +297,8 @@ def lists(attributes: Attributes, prefix: str, names: str) -> list[Any]:
     both either counts, LIST_AND_TENSOR.
 
     Raises InvalidNode for lists of different lengths, of all that have the prefix, a missing one of
-    `names` among them; for a list and a tensor, if that ruling refuses them. Raises NotSupported
-    for empty ones, and for tensors of another rank than 1 under any name.
+    `names` among them; for a list and a tensor, if that ruling refuses them. Raises NotSupported if
+    all are missing or empty, and for tensors of another rank than 1 under any name.
     """
     ranks = {getattr(value, "ndim", 1) for value in attributes.values()}
     if ranks - {1}:
@@ -329,7 +329,7 @@ def list_or_tensor(attributes: Attributes, name: str) -> Any:
     return values if reading == "list" else tensor
 
 
-def lifted(values: Any) -> Array:
+def list_in_float32(values: Any) -> Array:
     """Return a list, or a tensor instead of it, in float32 of the kind of numbers in force."""
     return in_float32(values if isinstance(values, tuple) else xp.lifted(values))
 
@@ -455,7 +455,7 @@ def votes_with_ids(
     of_leaves = [places.get(pair, -1) for pair in zip(trees, ids, strict=True)]
     is_wrong = min(of_leaves) < 0 or nodes.is_inner[of_leaves].any()
     reject(is_wrong, "a vote of what is no leaf")
-    return Votes(of_leaves, targets, lifted(weights), count)
+    return Votes(of_leaves, targets, list_in_float32(weights), count)
 
 
 def check_tensors(attributes: Attributes, X: Array) -> None:
@@ -481,12 +481,12 @@ def scores_of(
     thresholds are compared exactly, in float64 or in float32: PRECISION_OF_COMPARISONS.
 
     Raises InvalidNode for lists that are missing or of different lengths, unknown modes, two nodes
-    of one id, missing children, and votes of no leaf; for X of another rank or without a feature,
-    nodes that lead to themselves, a target that does not exist, another number of base values; and
-    for what TENSORS_NOT_OF_DOUBLES, LIST_AND_TENSOR or NEITHER_0_NOR_1 refuses. Raises NotSupported
-    for no nodes or votes, tensors that are no lists, trees whose nodes lie apart or whose first is
-    not the only root, and the MIN or MAX of no votes. Raises MemoryError for more than 2^28
-    targets.
+    of one id, missing children, votes of no leaf, and ids of a regressor that are not 0, 1, 2 …;
+    for X of another rank or without a feature, nodes that lead to themselves, a target that does
+    not exist, another number of base values; and for what TENSORS_NOT_OF_DOUBLES, LIST_AND_TENSOR
+    or NEITHER_0_NOR_1 refuses. Raises NotSupported for no nodes or votes, tensors that are no
+    lists, trees whose nodes lie apart or whose first is not the only root, and the MIN or MAX of no
+    votes. Raises MemoryError for more than 2^28 targets.
     """
     nodes, places = nodes_with_ids(attributes)
     check_tensors(attributes, X)
@@ -497,7 +497,7 @@ def scores_of(
     base = list_or_tensor(attributes, "base_values")
     if base is not None:
         reject(len(base) != count, f"{len(base)} base values for {count}")
-        scores = scores + lifted(base)
+        scores = scores + list_in_float32(base)
     return scores, np.asarray(counted.any(axis=1))
 
 
@@ -512,11 +512,11 @@ def regressed_by_trees(
     transform: Transform = transformed,
     **attributes: Any,
 ) -> Array:
-    """Return the transformed scores Y, [N, n_targets], of `X`, [N, F].
+    """Return the transformed scores Y, [N, n_targets] in float32, of `X`, [N, F].
 
     An average is that of all trees or of votes, AVERAGE_OF; features of another type than
     thresholds are compared exactly, in float64 or in float32: PRECISION_OF_COMPARISONS. A score of
-    no votes is 0. test: tells where a node's expression holds.
+    no votes is 0. test: tells where a node's expression holds. transform: applies post_transform.
 
     Raises InvalidNode for an unknown aggregate_function, post_transform or mode; X of another rank
     or without a feature; attributes that do not fit together: lists of different lengths, ids that
@@ -546,12 +546,12 @@ def classified_by_trees(
 ) -> tuple[Any, Array]:
     """Return the label of the top class Y, [N], and the transformed scores Z, [N, E].
 
-    X: [N, F]. Y has the type of the labels, which are texts or integers. A class without votes
-    counts by its score of 0, or is passed over where another has votes: CLASSES_WITHOUT_VOTES. Of
-    equal scores the first or the last is the top, TOP_OF_EQUAL_SCORES; NaN is the largest, the
-    smallest or never exceeded, NAN_IN_ORDER. Features of another type than thresholds are compared
-    exactly, in float64 or in float32: PRECISION_OF_COMPARISONS. test: tells where a node's
-    expression holds.
+    X: [N, F]. Z is float32; Y has the type of the labels, which are texts or integers. A class
+    without votes counts by its score of 0, or is passed over where another has votes:
+    CLASSES_WITHOUT_VOTES. Of equal scores the first or the last is the top, TOP_OF_EQUAL_SCORES;
+    NaN is the largest, the smallest or never exceeded, NAN_IN_ORDER. Features of another type than
+    thresholds are compared exactly, in float64 or in float32: PRECISION_OF_COMPARISONS. test: tells
+    where a node's expression holds. transform: applies post_transform. top: finds the labels.
 
     Raises InvalidNode for labels of both types or none, an unknown post_transform or mode, X of
     another rank or without a feature; attributes that do not fit together: lists of different
@@ -697,7 +697,7 @@ def scored_by_trees(
     aggregate_function and post_transform are places in AGGREGATES and TRANSFORMS. An average is
     that of all trees or of votes, AVERAGE_OF; features of another type than thresholds are compared
     exactly, in float64 or in float32: PRECISION_OF_COMPARISONS. test: tells where a node's
-    expression holds.
+    expression holds. transform: applies post_transform. tree_roots: places among the nodes.
 
     Raises InvalidNode for another aggregate_function, post_transform or mode; for X of another rank
     or without a feature; for nodes, leaves, roots and targets that do not exist, nodes that lead to

@@ -133,8 +133,7 @@ def window(
     Raises InvalidNode for a size that is no scalar (of rank 1 or more, if ONE_ELEMENT_AS_A_SCALAR
     refuses it), and for a `periodic` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it.
     Raises NotSupported for a size below 0 or that rounding decides, and for the one point if it is
-    NaN as an integer. Raises MemoryError for a size that is
-    too large.
+    NaN as an integer. Raises MemoryError for a size that is too large.
     """
     count = scalar("size", size)
     if count < 0:

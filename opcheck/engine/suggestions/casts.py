@@ -1,11 +1,12 @@
 """Rules about Cast and CastLike, and other operators that convert numbers."""
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 import numpy as np
 
 from opcheck import dtypes
 from opcheck.dtypes import DType
+from opcheck.engine.ops.quantization import number_of_text
 from opcheck.engine.suggestions import Masks, Subject
 from opcheck.model import Array
 
@@ -48,8 +49,8 @@ def of_rounded_casts(subject: Subject) -> Masks | None:
 def admits_neighbors(subject: Subject, place: int, output: Array) -> Array:
     """Admit the numbers of the output's type on both sides of a number; outside of it, its ends.
 
-    That is either end or no number of a floating type, and anything of an integer type. Of texts
-    the number that they state counts; admit anything for one that states none.
+    That is either end or no number of a floating type; of an integer type an end, 0, or what wraps
+    around. Of texts the number that they state counts.
     """
     x, _, target = _of_cast(subject)
     low, high = map(float, dtypes.limits(target))
@@ -57,28 +58,46 @@ def admits_neighbors(subject: Subject, place: int, output: Array) -> Array:
         before, after = _of_numbers_or_texts(x), _exactly(output)
         is_outside = (before < low) | (before > high)
         if target.kind == "int":
-            return np.asarray(is_outside | (np.abs(after - before) <= 1))
+            is_next = np.abs(after - before) <= 1
+            return np.asarray(is_next | is_outside & _is_converted(before, after, target))
         unit = 2 * dtypes.half_ulp(before.astype(np.float64), target)
         is_end = is_outside & (np.isnan(after) | ((np.abs(after) >= high) & (after * before > 0)))
-        return np.asarray(is_end | (np.abs(after - before) <= unit) | np.isnan(before))
+        return np.asarray(is_end | (np.abs(after - before) <= unit))
+
+
+def _is_converted(before: Array, after: Array, target: DType) -> Array:
+    """Return a mask of integers that a number out of their range may become.
+
+    They are the ends of the type, 0, or either integer next to the number, modulo its size.
+    """
+    low, high = map(float, dtypes.limits(target))
+    size = high - low + 1
+    is_wrapped = np.isin((after - np.floor(before)) % size, [0, 1])
+    return np.asarray(is_wrapped | (after == low) | (after == high) | (after == 0))
 
 
 def admits_the_same_number(subject: Subject, place: int, output: Array) -> Array:
-    """Admit texts that state the right integer; of a number in a text, its neighbors."""
+    """Admit texts that state the right integer; of a number in a text, its neighbors.
+
+    In place of a text that states no number, admit one of NaN, of 0, or an empty one.
+    """
     x, dtype, target = _of_cast(subject)
     if target.kind != "string":
         return admits_neighbors(subject, place, output)
     if dtype.kind == "string":
-        return np.ones(output.shape, bool)
+        numbers = map(number_of_text, map(str, output.reshape(-1).tolist()))
+        is_nan_or_0 = [number is not None and (number.is_nan() or not number) for number in numbers]
+        return np.asarray(np.reshape(is_nan_or_0, output.shape) | (output == ""), bool)
     pairs = zip(x.reshape(-1).tolist(), output.reshape(-1).tolist(), strict=True)
-    return np.reshape([_number(str(text)) == Decimal(int(n)) for n, text in pairs], output.shape)
+    is_right = [number_of_text(str(text)) == Decimal(int(n)) for n, text in pairs]
+    return np.reshape(is_right, output.shape)
 
 
 def _of_numbers_or_texts(x: Array) -> Array:
     """Return numbers as long doubles, and the numbers that texts state; NaN for none."""
     if not x.dtype.hasobject:
         return _exactly(x)
-    numbers = [_number(text) for text in x.reshape(-1).tolist()]
+    numbers = [number_of_text(text) for text in x.reshape(-1).tolist()]
     given = ["nan" if n is None or n.is_nan() else str(n) for n in numbers]
     return np.reshape([np.longdouble(text) for text in given], x.shape)
 
@@ -101,7 +120,7 @@ def of_casts_of_texts(subject: Subject) -> Masks | None:
         return None
     texts = x.reshape(-1).tolist()
     if target.kind == "string":
-        is_covered = [_number(text) is None for text in texts]
+        is_covered = [number_of_text(text) is None for text in texts]
     elif target.kind in ("float", "minifloat"):
         given = subject.outputs[0].astype(np.float64).reshape(-1).tolist()
         is_covered = [*map(_is_rounded, texts, given)]
@@ -112,7 +131,7 @@ def of_casts_of_texts(subject: Subject) -> Masks | None:
 
 def _is_rounded(text: str, given: float) -> bool:
     """Return True if a text states another number than the one given, or one beyond it."""
-    number = _number(text)
+    number = number_of_text(text)
     if number is None or not number.is_finite():
         return False
     return not np.isfinite(given) or Decimal(given) != number
@@ -127,12 +146,24 @@ def of_truth(subject: Subject) -> Masks | None:
     return (np.asarray((numbers != 0) & (numbers != 1)),)
 
 
+def admits_either(subject: Subject, place: int, output: Array) -> Array:
+    """Admit both booleans: the text states of none of these numbers which it becomes."""
+    return np.ones(output.shape, bool)
+
+
 def of_powers_of_2(subject: Subject) -> Masks | None:
     """Cover what CastLike makes of 0 in the type of powers of 2, which has none."""
     x, dtype, target = _of_cast(subject)
     if target.name != _POWERS or dtype.kind not in _NUMBERS:
         return None
     return (np.asarray(_exactly(x) == 0),)
+
+
+def admits_nan_or_the_smallest(subject: Subject, place: int, output: Array) -> Array:
+    """Admit NaN and the smallest power of 2, which is next to 0."""
+    _, _, target = _of_cast(subject)
+    got = _exactly(output)
+    return np.asarray(np.isnan(got) | (got == dtypes.limits(target)[0]))
 
 
 def of_attributes_without_effect(subject: Subject) -> Masks | None:
@@ -159,11 +190,3 @@ def _exactly(x: Array) -> Array:
         return x.astype(np.longdouble)
     with np.errstate(invalid="ignore"):  # a NaN that signals is a value like any other
         return x.astype(np.float64).astype(np.longdouble)
-
-
-def _number(text: str) -> Decimal | None:
-    """Return the number that a text states; None if it states none."""
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        return None

@@ -143,6 +143,7 @@ class Errors:
         return Errors(e, q, lost, self.common, self.shift)
 
 
+#: The errors of exact arrays. This object alone says so, not another one without errors.
 NO_ERRORS = Errors()
 #: Errors take axes of their own for a while, of the 64 that NumPy has.
 MOST_AXES = 60

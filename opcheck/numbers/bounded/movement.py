@@ -1,4 +1,7 @@
-"""Movement of bounded numbers, where elements take along all that is known of them; and casts."""
+"""Movement of bounded numbers, where elements take along all that is known of them; and casts.
+
+What gives more than `MOST_AXES` (60) axes raises NotSupported.
+"""
 
 import builtins
 from collections.abc import Callable, Sequence

@@ -368,6 +368,11 @@ def test_a_mistake_gives_this_answer(name: str, on: Node, outputs: Any) -> None:
     np.testing.assert_allclose(made(name, on), outputs, atol=1e-4)
 
 
+def test_a_sum_of_elements_and_their_zero_point_is_left_out() -> None:
+    on = node("DynamicQuantizeLinear", 11, np.float32([-51, 204]))
+    assert made("second_sum_left_out", on) == [[0, 204], 1, 51]
+
+
 def test_activations_are_exchanged_in_each_direction() -> None:
     from opcheck.engine.mutants.calls import entries_exchanged
 

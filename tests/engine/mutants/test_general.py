@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
@@ -167,6 +167,41 @@ def test_every_mutant_answers_every_node_or_refuses_it(domain: str, name: str) -
         for mutant in (*causes_of(op), *guards_of(op)):
             if mutant.concerns(node):
                 mutant.made_on(node)
+
+
+#: Legal nodes without elements, of operators with mutants that look for one.
+NODES_WITHOUT_ELEMENTS: Mapping[str, Node] = {
+    "blocks of nothing": Node(
+        OpVersion("", "DequantizeLinear", 21),
+        (np.zeros((0, 2), np.int8), np.ones((0, 2), np.float32)),
+        {"axis": 0, "block_size": 2},
+    ),
+    "no lengths of parts": Node(
+        OpVersion("", "SplitToSequence", 11),
+        (np.zeros((0, 2), np.float32), np.zeros(0, np.int64)),
+        {"axis": 0},
+    ),
+    "no terms": Node(
+        OpVersion("", "ReduceLogSumExp", 18),
+        (np.zeros((0, 2), np.float32), np.array([0])),
+        {},
+    ),
+    "no classes of no batches": Node(
+        OpVersion("", "Multinomial", 7), (np.zeros((0, 0), np.float32),), {"sample_size": 2}
+    ),
+    "no rows": Node(
+        OpVersion("", "Resize", 18),
+        (np.zeros((0, 2), np.float32), None, np.float32([1, 2])),
+        {"mode": "linear"},
+    ),
+}
+
+
+@pytest.mark.parametrize("node", NODES_WITHOUT_ELEMENTS.values(), ids=NODES_WITHOUT_ELEMENTS)
+def test_every_mutant_answers_a_node_without_elements(node: Node) -> None:
+    assert node.is_legal
+    answers = [mutant.made_on(node) for mutant in (*mutants_of(node.op), *causes_of(node.op))]
+    assert len(answers) > 10
 
 
 @pytest.mark.sampled(40, evenly=True)

@@ -100,6 +100,23 @@ def test_a_negative_axis_that_version_9_does_not_mention_is_refused_or_from_the_
     np.testing.assert_array_equal(rounded(from_the_back[0]), later)
 
 
+@pytest.mark.parametrize(
+    ("op", "since", "inputs", "attrs"),
+    [
+        ("Loop", 21, (2, True), {"body": "(i, c) => (d, y) { d = Identity(c) %s }"}),
+        ("Scan", 8, (None, [[1, 2]]), {"body": "(x) => (y) { %s }", "num_scan_inputs": 1}),
+        ("Scan", 9, ([1, 2],), {"body": "(x) => (y) { %s }", "num_scan_inputs": 1}),
+        ("Scan", 21, ([1, 2],), {"body": "(x) => (y) { %s }", "num_scan_inputs": 1}),
+    ],
+)
+def test_scan_outputs_that_are_sequences_are_not_supported(op, since, inputs, attrs):
+    element = "i" if op == "Loop" else "x"
+    attrs["body"] %= f"y = SequenceConstruct({element})"
+    arrays = [None if x is None else np.array(x) for x in inputs]
+    with pytest.raises(NotSupported):
+        answer(op, *arrays, since=since, **attrs)
+
+
 def test_graphs_see_what_is_around_them_and_no_more(wording):
     inner = (
         "b = If(c) <then_branch = t () => (u) { u = Add(a, outer_0) },"

@@ -9,6 +9,7 @@ import pytest
 
 from opcheck.engine import Node, rounded
 from opcheck.engine.evaluate import each_answer
+from opcheck.engine.mutants import mutants_of
 from opcheck.model import OpVersion
 from tests.computed import evaluate
 
@@ -92,3 +93,26 @@ def test_a_causal_convolution_goes_on_where_it_ended(activation: str) -> None:
         y += float(bias[channel])
         wanted = y / (1 + math.exp(-y)) if activation == "silu" else y
         assert whole[batch, channel, t] == pytest.approx(wanted, rel=1e-5, abs=1e-6)
+
+
+ONES = np.ones((2, 3, 1), np.float32)
+SIX_FILTERS = np.arange(1, 7, dtype=np.float32).reshape(6, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "x", "w", "right", "wrong"),
+    [
+        # Channels of 1 to 6, of which each group adds up three.
+        ("input_channels_in_turns", range(1, 7), ONES, [6, 15], [9, 12]),
+        # Channels of 1 and 10, each with three of the filters 1 to 6.
+        ("filters_in_turns", (1, 10), SIX_FILTERS, [1, 2, 3, 40, 50, 60], [1, 3, 5, 20, 40, 60]),
+        ("groups_in_turns", (1, 10), SIX_FILTERS, [1, 2, 3, 40, 50, 60], [1, 20, 3, 40, 5, 60]),
+        ("outputs_in_turns", (1, 10), SIX_FILTERS, [1, 2, 3, 40, 50, 60], [1, 40, 2, 50, 3, 60]),
+    ],
+)
+def test_mutants_deal_to_two_groups_in_turns(name, x, w, right, wrong):
+    node = Node(CONV, (np.float32(x).reshape(1, -1, 1), w), {"group": 2})
+    [mutant] = [one for one in mutants_of(CONV) if one.name == name]
+    assert rounded(node.right[0]).ravel().tolist() == right
+    [y] = mutant.made_on(node)
+    assert y.ravel().tolist() == wrong

@@ -8,6 +8,7 @@ from onnx.reference import ReferenceEvaluator
 
 from opcheck.engine import Node
 from opcheck.engine.evaluate import each_answer
+from opcheck.engine.mutants import mutants_of
 from opcheck.engine.operators import judging
 from opcheck.errors import InvalidNode, NotExpressible, NotSupported
 from opcheck.execution.expected import question
@@ -139,3 +140,24 @@ def test_parts_of_no_length_are_accepted_or_refused():
     length, *tensors = found["accepted"]
     assert length == 3
     assert [x.tolist() for x in tensors] == [[], [1, 2, 3], []]
+
+
+@pytest.mark.parametrize(
+    ("shapes", "expected"),
+    [
+        (((2, 3), (1, 3)), (2, 2, 3)),
+        (((3,), (2, 1)), None),
+        (((1, 3), (2, 3)), None),
+    ],
+)
+def test_stacks_of_a_mutant_broadcast_to_the_first_shape(shapes, expected):
+    op = OpVersion("", "ConcatFromSequence", 11)
+    (mutant,) = (one for one in mutants_of(op) if one.name == "stack_broadcasts")
+    node = Node(
+        op, tuple(np.ones(shape, np.float32) for shape in shapes), {"new_axis": 1, "axis": 0}
+    )
+    stacked = mutant.made_on(node)
+    if expected is None:
+        assert isinstance(stacked, InvalidNode)
+    else:
+        assert stacked[0].shape == expected

@@ -294,6 +294,8 @@ WAYS: dict[Failure | None, str] = {
 
 #: How the cause of an exception begins, before its type and message.
 RAISED = "your backend raised"
+#: How begins what is said of failures without a cause.
+NOT_EXPLAINED = "not explained"
 
 
 #: opcheck's words in front of why a model must be refused.
@@ -382,11 +384,11 @@ def causes(results: Iterable[Record], *, folded: bool = False) -> list[Cause]:
         first = result.diagnoses[0] if result.diagnoses else None
         if first and (first.mistake or first.counts):
             explained[first].append(result)
-        elif first and first.text.startswith(RAISED):
+        elif first and first.text.startswith((RAISED, NOT_EXPLAINED)):
             unexplained[first].append(result)
         else:
             way = WAYS.get(result.failure, str(result.verdict))
-            unexplained[Diagnosis(None, f"not explained: {way}")].append(result)
+            unexplained[Diagnosis(None, f"{NOT_EXPLAINED}: {way}")].append(result)
     found = [*_by_frequency(explained, True), *_by_frequency(unexplained, False)]
     if accepted:
         found.append(_accepting(accepted))

@@ -136,6 +136,21 @@ class NotSupported(NodeError):
     """Nothing here implements the node."""
 
 
+class NodeWithoutAnswer(NotSupported):
+    """A node of a graph is not computed; the message names it.
+
+    Attributes:
+        number: The number of the node in its graph, from 0.
+    """
+
+    def __init__(self, reason: str, number: int) -> None:
+        super().__init__(reason, number)
+        self.number = number
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class BeyondBudget(NotSupported):
     """The graph is larger than opcheck computes; the message names the option."""
 

@@ -129,10 +129,10 @@ def test_the_lot_is_as_it_was_drawn() -> None:
     assert "batch_normalization_by_running_averages" in WORKING
 
 
-@pytest.mark.parametrize("lot", ["second", "third"])
-def test_a_lot_is_of_reports_that_no_other_list_has(lot: str) -> None:
+@pytest.mark.parametrize(("lot", "size"), [("second", 30), ("third", 30), ("fourth", 24)])
+def test_a_lot_is_of_reports_that_no_other_list_has(lot: str, size: int) -> None:
     drawn = LISTS[lot]
-    assert len(drawn) == 30
+    assert len(drawn) == size
     assert all(bug.reports for bug in drawn.values())
     others = chain.from_iterable(bugs.values() for name, bugs in LISTS.items() if name != lot)
     of_others = {report for bug in others for report in bug.reports}
@@ -150,6 +150,15 @@ def test_a_lot_is_of_reports_that_no_other_list_has(lot: str) -> None:
         ("powers_of_integers_truncated", [np.int32(3), np.int32(1)], {}, 3, 2),
         ("true_is_255", [np.True_], {"to": 1}, 1, 255),
         ("xor_with_one_element_is_the_other", [np.True_, np.False_], {}, True, False),
+        (
+            "celu_by_the_sign_of_the_quotient",
+            [np.float32(-0.49682534)],
+            {"alpha": -0.5},
+            -0.850538632,
+            -0.49682534,
+        ),
+        ("reciprocal_of_0_is_finite", [np.float32(0)], {}, np.inf, 3.4028235e38),
+        ("shrink_keeps_what_is_small", [np.float32(0.25)], {}, 0, 0.25),
     ],
 )
 def test_planted_bugs_answer_as_their_reports_say(

@@ -7,6 +7,7 @@ from benchmarks.planted import (
     first_places,
     first_values,
     first_windows,
+    fourth_lot,
     held_out,
     second_lot,
     third_lot,
@@ -24,6 +25,7 @@ LISTS: Mapping[str, Mapping[str, Bug]] = {
     "held_out": held_out.BUGS.bugs,
     "second": second_lot.BUGS.bugs,
     "third": third_lot.BUGS.bugs,
+    "fourth": fourth_lot.BUGS.bugs,
 }
 
 

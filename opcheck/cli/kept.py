@@ -11,13 +11,13 @@ import gzip
 import json
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from opcheck.cli.console import note
 from opcheck.errors import UsageError
@@ -33,19 +33,23 @@ _MOST_BYTES = 200 * 10**6
 _SUFFIX = ".jsonl.gz"
 #: The file of failures in a folder of runs: ids of cases by the address of the backend, as JSON.
 _FAILURES = "failures.json"
+#: The file of what the last run was asked, as JSON.
+_ASKED = "asked.json"
+#: Words of a command line by what they name, such as files or backends.
+Asked: TypeAlias = Mapping[str, Sequence[str]]
 #: How the time of a run is its name: in UTC, so that clocks that are put back change no order.
 _TIME = "%Y%m%d-%H%M%S-%f"
 
 
-def keep(run: "Run") -> None:
-    """Keep a run of the working directory; delete those that are too many.
+def keep(run: "Run", asked: Asked) -> None:
+    """Keep a run of the working directory, and what it was asked; delete those that are too many.
 
     A cache that cannot be written is no error: a note says that the run is not kept.
     """
     from opcheck.report import store
 
     folder = _folder()
-    if folder is None or in_ci() or os.environ.get("OPCHECK_KEEP") == "0":
+    if folder is None or not is_keeping():
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -58,9 +62,16 @@ def keep(run: "Run") -> None:
             part.replace(folder / f"{datetime.now(UTC).strftime(_TIME)}{_SUFFIX}")
             part.write_text(json.dumps(_with_failures(folder, run)), encoding="utf-8")
             part.replace(folder / _FAILURES)
+            part.write_text(json.dumps(asked), encoding="utf-8")
+            part.replace(folder / _ASKED)
         _delete_old(folder)
     except OSError as error:
         note(f"this run is not kept for --lf: {error.strerror or error}")
+
+
+def is_keeping() -> bool:
+    """Return True if runs are kept: not in CI, and not if the user wants none."""
+    return not in_ci() and os.environ.get("OPCHECK_KEEP") != "0"
 
 
 def last_run(what_for: str) -> Path:
@@ -124,6 +135,16 @@ def failures() -> dict[str, set[str]]:
     return _failures_in(folder) if folder else {}
 
 
+def last_asked() -> Asked:
+    """Return what the last run of the working directory was asked; empty if that is not known."""
+    folder = _folder()
+    try:
+        stored = json.loads((folder / _ASKED).read_text(encoding="utf-8")) if folder else {}
+        return {str(what): [*map(str, words)] for what, words in stored.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
 def _failures_in(folder: Path) -> dict[str, set[str]]:
     """Return the failures that a folder of runs has, by backend; none with a note if unreadable."""
     try:
@@ -178,13 +199,18 @@ def _runs_in(folder: Path) -> list[Path]:
 
 
 def _delete_old(folder: Path) -> None:
-    """Delete the oldest runs of a folder, and of all folders, beyond what may be kept."""
+    """Delete the oldest runs of a folder, and of all folders, beyond what may be kept.
+
+    The last run of any folder stays until nothing else is left to delete.
+    """
     for path in _runs_in(folder)[:-_MOST_RUNS]:
         path.unlink(missing_ok=True)
-    newest_first = sorted(folder.parent.glob(f"*/*{_SUFFIX}"), key=_name, reverse=True)
+    folders = [_runs_in(path) for path in folder.parent.iterdir() if path.is_dir()]
+    last = sorted((runs[-1] for runs in folders if runs), key=_name, reverse=True)
+    earlier = sorted((run for runs in folders for run in runs[:-1]), key=_name, reverse=True)
     # The newest stays, however large it is.
-    for path in [*_beyond(newest_first)]:
-        if path != newest_first[0]:
+    for path in [*_beyond([*last, *earlier])]:
+        if path != last[0]:
             path.unlink(missing_ok=True)
 
 
@@ -192,10 +218,10 @@ def _name(path: Path) -> str:
     return path.name
 
 
-def _beyond(newest_first: Iterable[Path]) -> Iterable[Path]:
+def _beyond(most_wanted_first: Iterable[Path]) -> Iterable[Path]:
     """Yield the files that do not fit into what all runs together may take."""
     total = 0
-    for path in newest_first:
+    for path in most_wanted_first:
         with suppress(OSError):
             total += path.stat().st_size
         if total > _MOST_BYTES:

@@ -75,6 +75,8 @@ SECONDS = Amount("number of seconds", "s", min=0, min_open=True)
 SHARE = Amount("share", "%", in_one=100, min=0, max=10)
 COUNT = click.IntRange(min=1)
 PATH = click.Path(path_type=Path)
+#: The level of a run that names none.
+DEFAULT_LEVEL = "core"
 _LEVEL = click.Choice(["smoke", "core", "deep", "huge"], case_sensitive=False)
 #: A size has at most so many digits, which fit into 64 bits.
 _MAX_DIGITS = 18
@@ -221,7 +223,7 @@ case_options = compose(
     click.option(
         "--level",
         type=_LEVEL,
-        default="core",
+        default=DEFAULT_LEVEL,
         show_default=True,
         help="Number of cases: smoke < core < deep. huge: tensors of over 2^31 elements alone.",
     ),

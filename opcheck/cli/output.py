@@ -138,13 +138,14 @@ class PrettyOutput(_Output):
         verbose: int,
         durations: int | None = None,
         headed: bool = True,
+        again: str = "",
     ) -> None:
         super().__init__(header, pausing=True)
         self._durations = durations
         if headed and not quiet:
             note(_about(header))
         self.pretty = summary.Pretty(
-            stdout_console(), header, quiet=quiet, verbose=verbose, live=True
+            stdout_console(), header, quiet=quiet, verbose=verbose, live=True, again=again
         )
         for remark in header.environment.remarks:
             self.pretty.console.print(Text(f"this machine: {remark}", "bold"))
@@ -462,10 +463,13 @@ class CaseFilter:
         """Read the stored run now; raises CaseFileError."""
         _ = self._last_run
 
-    @property
-    def last_header(self) -> Header | None:
-        """The header of the stored run, None without one."""
-        return self._last_run.header if self._last_run else None
+    @cached_property
+    def failed(self) -> Collection[str] | None:
+        """The ids of all cases that failed in the stored run or before, None without one."""
+        if self._last_run is None:
+            return None
+        by_backend = [failed_cases(self._last_run), self.earlier]
+        return {case for failed in by_backend for cases in failed.values() for case in cases}
 
     def check_count(self, cases: Sequence[Case], description: str) -> None:
         """Raise UsageError if the selection has another number of cases than expected."""

@@ -1,11 +1,12 @@
 """`opcheck run` with its option --report; `report`, `diff` and `merge`, which read stored runs."""
 
 import gc
+import json
 import re
 import shlex
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -320,7 +321,7 @@ def run(given: RunOptions) -> NoReturn:
     note_defaults()
     case_filter.read_last_run()
     if is_of_last_run:
-        _note_last_command(given, case_filter.last_header)
+        _note_last_command(given)
     if given.digest is not None:
         check_pinned(given.cases.paths, given.digest)
     with Session(
@@ -334,19 +335,35 @@ def run(given: RunOptions) -> NoReturn:
     console.exit_with(Exit(ending.exit_code))
 
 
-def _note_last_command(given: RunOptions, last: "Header | None") -> None:
-    """Print how to ask again what the last run asked, if this one leaves its files or backends out.
+def _asked_of(given: RunOptions) -> kept.Asked:
+    """Return the words of the command line that name cases and backends, by what they name."""
+    dims = [["--dim", f"{name}={size}"] for name, size in given.model.dims.items()]
+    if given.model.inputs is not None:
+        dims.append(["--inputs", str(given.model.inputs)])
+    config = given.backends.config
+    level = given.cases.level
+    return {
+        "files": [str(path) for path in given.cases.paths],
+        "models": [word for words in dims for word in words],
+        "level": [] if level == options.DEFAULT_LEVEL else ["--level", level],
+        "config": [] if config is None else ["--config", str(config)],
+        "backends": [word for address in given.backends.addresses for word in ("-b", address)],
+    }
 
-    `last` is the header of that run, of the working directory.
-    """
-    if last is None:
-        return
-    leaves_files_out = last.paths and not given.cases.paths
-    leaves_backends_out = last.named and not given.backends.addresses
-    if leaves_files_out or leaves_backends_out:
-        backends = [word for info in last.backends for word in ("-b", info.address)]
-        again = shlex.join(["opcheck", "run", *last.paths, *backends, "--lf"])
-        console.note(f"it named files or backends that this one does not: {one_line(again)}")
+
+def _again(asked: kept.Asked) -> str:
+    """Return the command that runs the failures of a kept run again."""
+    words = [word for words in asked.values() for word in words]
+    return shlex.join(["opcheck", "run", *words, "--lf"])
+
+
+def _note_last_command(given: RunOptions) -> None:
+    """Print how to ask again what the last run asked, if this one leaves part of it out."""
+    last = kept.last_asked()
+    asked = _asked_of(given)
+    if any(words and not asked.get(what) for what, words in last.items()):
+        note = "it named files, backends or options that this one does not"
+        console.note(f"{note}: {one_line(_again(last))}")
 
 
 def _check_run_options(given: RunOptions) -> None:
@@ -389,7 +406,7 @@ def _judge_and_report(
     gc.set_threshold(*_COLLECTED_AT)
     # Backends start while the ledgers and the cases are read.
     selection = given.cases.selection
-    all_cases, cases, description = _selected_cases(given, ledgers)
+    all_cases, cases, description = _selected_cases(given, ledgers, case_filter.failed)
     case_filter.check_count(cases, description)
     session.connect(cases)
     addresses = {info.address for info in session.infos}
@@ -429,20 +446,22 @@ def _judge_and_report(
     unwritten = ledgers.update(whole, facts, ledger_backend)
     ending = reports.finish(whole, unwritten, revised)
     if _is_of_everything(given) and whole.complete and not given.pretty.quiet:
-        _propose_scopes(whole.records, given.backends.addresses)
+        named = [info.address for info in whole.header.backends if whole.header.named]
+        _propose_scopes(whole.records, named)
     output.finish(whole.records, ending, revised)
     reports.show(whole)
-    kept.keep(replace(whole, ending=ending))
+    if whole.records:
+        kept.keep(replace(whole, ending=ending), _asked_of(given))
     return ending
 
 
 def _selected_cases(
-    given: RunOptions, ledgers: "Ledgers"
+    given: RunOptions, ledgers: "Ledgers", failed: Collection[str] | None
 ) -> "tuple[tuple[Case, ...], tuple[Case, ...], str]":
     """Return all cases that were read, those that are selected, and a description of these.
 
     A ledger of the user's own is checked against all cases of its operators, and a stored run
-    against all there are.
+    against those of all that `failed` in it; None without one.
     """
     from opcheck.suite import choose, load_all
 
@@ -455,7 +474,7 @@ def _selected_cases(
     all_cases = load_all(
         given.cases.paths,
         given.model.dims,
-        selection=_to_read(given, ledgers, needed),
+        selection=_to_read(given, ledgers, needed, failed),
         inputs=given.model.inputs,
     )
     options.note_hidden_files(given.cases.paths)
@@ -469,20 +488,33 @@ def _selected_cases(
     return all_cases, cases, description
 
 
-def _to_read(given: RunOptions, ledgers: "Ledgers", needed: "Selection") -> "Selection":
+def _to_read(
+    given: RunOptions,
+    ledgers: "Ledgers",
+    needed: "Selection",
+    failed: Collection[str] | None,
+) -> "Selection":
     """Return which shipped cases are read: those `needed`, or more for ledgers and a stored run.
 
-    Cases of each level are read of the operators that are needed or that a ledger names.
+    Cases of each level are read of the operators that are needed or that a ledger names. If only
+    the `failed` cases are run, these are their operators, unless all that are selected are counted.
     """
+    from opcheck import reading
     from opcheck.suite.select import EVERYTHING
 
-    if given.last_failed:
-        return EVERYTHING
-    if not (ledgers.gate.ledgers or given.update_known):
+    operators = [*needed.operators]
+    if failed is not None:
+        if given.expect_cases is not None:
+            return EVERYTHING
+        of_failed = {case.partition("/")[0] for case in failed}
+        operators = operators or sorted(of_failed.intersection(reading.shipped_operators()))
+        if not operators:
+            return needed
+    elif not (ledgers.gate.ledgers or given.update_known):
         return needed
-    if not needed.operators:
+    if not operators:
         return EVERYTHING
-    return replace(EVERYTHING, ops=(*needed.operators, *sorted(ledgers.gate.operators)))
+    return replace(EVERYTHING, ops=(*operators, *sorted(ledgers.gate.operators)))
 
 
 def _output_of(given: RunOptions, header: "Header") -> "JsonOutput | PrettyOutput":
@@ -496,6 +528,7 @@ def _output_of(given: RunOptions, header: "Header") -> "JsonOutput | PrettyOutpu
         quiet=given.pretty.quiet,
         verbose=given.pretty.verbose,
         durations=given.durations,
+        again=_again(_asked_of(given)) if kept.is_keeping() else "",
         # A report there has standard error to itself.
         headed=not any(str(target.path) in _STANDARD_ERROR for target in given.reports),
     )
@@ -529,9 +562,11 @@ def _propose_scopes(records: "Iterable[Record]", addresses: Sequence[str]) -> No
         total = len(asked[address])
         if not names or total < _MANY_OPERATORS or len(names) > _PARTIAL * total:
             continue
-        listed = ", ".join(f'"{name}"' for name in sorted(names))
         counts = f"{one_line(address)} answers {len(names)} of {total} operators"
-        console.note(f"{counts}; its profile can leave the others out: operators = [{listed}]")
+        console.note(f"{counts}; this leaves the others out, in opcheck.toml:")
+        if ":" in address:
+            click.echo(f"  [backends.mine]\n  address = {json.dumps(address)}", err=True)
+        click.echo(f"  operators = {json.dumps(sorted(names))}", err=True)
 
 
 #: What a saved benchmark begins with.

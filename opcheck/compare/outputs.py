@@ -51,7 +51,7 @@ CUT = "cut off instead of rounded; the text states no rounding"
 OWN = "opcheck's own answer in plain arithmetic is as far off as that"
 UNCOMPUTED = "in an arithmetic that the backend declares, rounding decides what is computed"
 UNDECIDED_OF_MODELS = "neither bound nor scatter says anything; opcheck locate judges each node"
-OPEN = "the text leaves open what elements are made of"
+_OPEN = "the text leaves open what elements are made of"
 UNDECIDED = "a correct implementation may miss most of its elements by half of their value"
 #: The most indices of one axis that are listed one by one.
 _LISTED = 4
@@ -225,7 +225,7 @@ def _apart_from_open_elements(
         is_open |= ~elements.same(first, _rounded_to(other, dtype))
     judged = _apart_from(is_open, replace(want, others=()), got, dtype, tolerance, like, declared)
     if judged.problem is None and is_open.any():
-        return replace(judged, remark=f"{OPEN} ({want.open_at})")
+        return replace(judged, remark=f"{_OPEN} ({want.open_at})", has_open_elements=True)
     return judged
 
 

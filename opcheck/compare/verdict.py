@@ -110,9 +110,10 @@ def judge(
     One answer or refusal of `admitted`, which is not empty, must be right. Under the rule `should`,
     a failure or error is a warning. `like` is an input to show next to wrong elements; `declared`
     names 16-bit types in which the backend says it computes. `twin` is the outcome of a refused
-    model's legal twin, the same model made valid; None if it has none. A process that died after
-    other cases has the verdict on the same question asked `alone`, if that is a failure, an error
-    or unstable.
+    model's legal twin, the same model made valid; None if it has none. A backend that declines a
+    model refuses it, if that is admitted and it answers the twin. A process that died after other
+    cases has the verdict on the same question asked `alone`, if that is a failure, an error or
+    unstable.
 
     Raises ValueError for a tolerance that is negative, not finite or of both kinds, and for wanted
     values that the wanted dtype cannot hold. A bound that is computed for the first time raises

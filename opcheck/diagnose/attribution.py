@@ -17,12 +17,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from opcheck import interrupt
-from opcheck.analysis import RAISED, UNJUDGED, WAYS
+from opcheck.analysis import NOT_EXPLAINED, RAISED, UNJUDGED, WAYS
 from opcheck.diagnose import asking
 from opcheck.diagnose.allowance import BEFORE_ASKING, NoTimeLeft
 from opcheck.diagnose.asking import Ask, Candidate, Inquiry
 from opcheck.diagnose.elements import ANY_VALUE, Elements, explanation
 from opcheck.diagnose.facts import LIMIT, LIMITS, PLAIN, CaseFacts, Feature, invalid
+from opcheck.diagnose.positions import common_places, explanation_by_place
 from opcheck.diagnose.rules import (
     FEWEST,
     Condition,
@@ -76,7 +77,8 @@ _MOST_CONDITIONS = 3
 _INPUT = "input_unchanged"
 #: Mutants whose values any mistake may have; where they are given says more.
 _SHOW_LITTLE = frozenset({"zeros", "nan_everywhere"})
-#: So many questions that fail in one type, and pass in others, are about the type.
+#: So many questions that fail in one type, and pass in others, are about the type; so many ways to
+#: fail need not have as many causes.
 _SEVERAL = 2
 #: An input or an output in the words of a fact.
 _INPUT_OR_OUTPUT = re.compile(r"\b(?:input|output) \w+|the (?:input|output)\b")
@@ -84,6 +86,14 @@ _INPUT_OR_OUTPUT = re.compile(r"\b(?:input|output) \w+|the (?:input|output)\b")
 _TYPES = tuple(f" is {name}" for name in DTYPES)
 #: A mutant that explains so many questions is no chance.
 _ENOUGH = 6
+#: How the cause begins of what is too large to be compared.
+_PROBABLY = "probably as in smaller cases: "
+#: One cause of so much of a group is likelier than several.
+_NEARLY_ALL = 0.9
+#: Ways to fail that one mistake may have in different cases.
+_WAYS_OF_ONE_MISTAKE: tuple[Failure | None, ...] = ("raised", "values", "shape", "dtype", "oom")
+#: Failures of which the type and the place of the wrong elements say something.
+_OF_OUTPUTS: tuple[Failure | None, ...] = ("values", "shape", "dtype", "precision")
 #: A mutant that answers fewer questions than FEWEST must explain one in so many of those that fail.
 _LEAST_PART = 4
 
@@ -304,6 +314,8 @@ class _OperatorFailures:
             searched()
         #: The cause of each case that has one.
         self.chosen: dict[str, Diagnosis] = {}
+        #: What is known of others, as a remark that is no cause.
+        self.known: dict[str, Diagnosis] = {}
 
     def _uncontradicted(self, result: DiagnosedResult, *, everywhere: bool = True) -> list[str]:
         """Return the names of mutants that fit, and that no pass of the same kernel contradicts.
@@ -387,11 +399,16 @@ class _OperatorFailures:
             self._cover(group, standing, with_rules=failure in _WITH_MESSAGE)
         # 3. Mutants that explain other failures, also in pairs.
         self._try_chosen_mutants()
+        # One cause of all is likelier than several that explain parts.
+        for group in by_failure.values():
+            self._choose_one_for_all_elements(group)
+        self._choose_one_for_all_ways(by_failure)
         # 4. One mutant for several messages, or one that passes contradict, but not in such cases.
         for group in by_failure.values():
             self._cover(group, standing, with_rules=False)
             self._choose_mutants_where_legal(group, standing, beside_chosen=False)
             self._choose_by_elements(group, only_all=True, any_outcome=False)
+            self._choose_by_place(group)
             self._choose_one_property_for_all(group, beside_mutants=False)
             # An exception has no values: what refuses under a condition is the condition.
             if group[0].record.failure != "raised":
@@ -418,6 +435,12 @@ class _OperatorFailures:
         self._choose_causes_of_smaller_ones()
         # 9. That all are wrong says less than any pattern.
         self._choose_every_case(by_failure.get("values", []))
+        # 10. A mistake of many elements, though the passes that contradict it have no property.
+        for group in by_failure.values():
+            self._choose_telling_mutant(group)
+        # 11. What is known of those without a cause.
+        for group in by_failure.values():
+            self._note_what_is_known(self._without_cause(group))
         for result in self.failing:
             self.searched()
             yield result.case.id, self._diagnoses_of(result)
@@ -436,10 +459,66 @@ class _OperatorFailures:
         elif result.record.failure == "raised":
             cause = Diagnosis(None, f"{RAISED} {self.exceptions[result.message]}")
         else:
-            return tuple(dict.fromkeys(remarks))
+            known = [self.known[case]] if case in self.known else []
+            return tuple(dict.fromkeys([*known, *remarks]))
         others = [name for name in self.uncontradicted[case] if name != cause.mistake]
         fitting = [as_diagnosis(self.fitting[case][name]) for name in others]
         return tuple(dict.fromkeys([cause, *fitting, *remarks]))
+
+    def _choose_telling_mutant(self, group: Sequence[DiagnosedResult]) -> None:
+        """Choose the mutant that gives all of a group without a cause, in `chosen`, if it can be.
+
+        All of the group must be without a cause, and have many wrong elements that the mutant gives
+        exactly: that is no chance. Passes contradict it, so that it must have a condition, which is
+        not known: the counts have these passes. Nothing is chosen without time, and for failures
+        without values.
+        """
+        left = self._without_cause(group)
+        if len(left) < len(group) or group[0].record.failure not in _OF_OUTPUTS:
+            return
+        op = left[0].case.op
+        for name, mutant in self.fitting[left[0].case.id].items():
+            if name in _SHOW_LITTLE or not self.suspects.has_many_elements(op, name):
+                continue
+            if all(name in self.fitting[result.case.id] for result in left):
+                with suppress(NoTimeLeft):
+                    contradicting = self._against(mutant, of_legal=True)
+                    counts = self._counts_with_exceptions(contradicting, left, group)
+                    self._choose(Diagnosis(name, as_diagnosis(mutant).text, counts), left)
+                return
+
+    def _note_what_is_known(self, left: Sequence[DiagnosedResult]) -> None:
+        """Note, in `known`, what failures of one way without a cause have in common.
+
+        That is their types, if others pass, and the places of their wrong elements. Nothing is
+        noted of exceptions, which say more, of accepted invalid models, and of single failures.
+        """
+        if len(left) < _SEVERAL or left[0].record.failure not in _OF_OUTPUTS:
+            return
+        parts = [*self._common_types(left), *self._common_places(left)]
+        if parts:
+            words = "; ".join([WAYS[left[0].record.failure], *parts])
+            known = Diagnosis(None, f"{NOT_EXPLAINED}: {words}")
+            self.known.update((result.case.id, known) for result in left)
+
+    def _common_types(self, left: Sequence[DiagnosedResult]) -> Iterator[str]:
+        """Yield the one or two types of all failures in words, if a case of another type passes."""
+        types = {cell_of(result.case).dtype for result in left}
+        others = {
+            cell_of(result.case).dtype
+            for result in self.results
+            if result.record.verdict is Verdict.PASS
+        }
+        if len(types) <= _SEVERAL and "" not in types and others - types:
+            yield f"all are of {' or '.join(sorted(types))}"
+
+    def _common_places(self, left: Sequence[DiagnosedResult]) -> Iterator[str]:
+        """Yield the first place of all wrong elements of all failures, if these are known."""
+        with suppress(NoTimeLeft):
+            failing = self._elements_of_failures(left)
+            if len(failing) == len(left):
+                for place in common_places([*failing.values()])[:1]:
+                    yield f"the wrong elements are {place}"
 
     def _without_cause(self, group: Iterable[DiagnosedResult]) -> list[DiagnosedResult]:
         """Return the results of a group whose cause is not in `chosen` yet, in their order."""
@@ -474,7 +553,7 @@ class _OperatorFailures:
             left = self._without_cause(group)
             if not left:
                 return
-            best, explained = self._best_mutant(left, standing)
+            best, explained = self._best_mutant(left, standing, group)
             rule = None
             if with_rules and len(explained) < len(left):
                 self._ask_about(left, group)
@@ -521,15 +600,18 @@ class _OperatorFailures:
         return f"{text},"
 
     def _best_mutant(
-        self, left: Sequence[DiagnosedResult], standing: Counter[str]
+        self,
+        left: Sequence[DiagnosedResult],
+        standing: Counter[str],
+        group: Sequence[DiagnosedResult],
     ) -> tuple[str, list[DiagnosedResult]]:
         """Return the name of the mutant that explains the most of those left, and these results.
 
         "" and no result if none explains any, or each may fit by chance: if what it explains are
         fewer than three exceptions, or fewer than three questions and fewer than a quarter of the
-        questions left. All types and versions of a case are one question. Ties go to the mutant
-        with the larger `standing`, the number of cases that it explains over all operators, then to
-        the one found earlier.
+        questions left, or of the whole group if the answers are of a few values. All types and
+        versions of a case are one question. Ties go to the mutant with the larger `standing`, the
+        number of cases that it explains over all operators, then to the one found earlier.
         """
         places: dict[str, list[int]] = defaultdict(list)
         for result in left:
@@ -545,9 +627,19 @@ class _OperatorFailures:
             # An exception says more than a mutant that may fit it by chance.
             is_raised = explained[0].record.failure == "raised"
             is_little = is_raised and len(explained) < FEWEST
+            is_little |= not is_raised and self._is_little_of(group, explained, best)
             if not is_little and not self._may_fit_by_chance(explained, left):
                 return best, explained
         return "", []
+
+    def _is_little_of(
+        self, group: Sequence[DiagnosedResult], explained: Sequence[DiagnosedResult], mutant: str
+    ) -> bool:
+        """Return True if a mutant explains too little of a group, by answers of a few values."""
+        op = explained[0].case.op
+        return self._may_fit_by_chance(explained, group) and not self.suspects.is_telling(
+            op, mutant
+        )
 
     def _may_fit_by_chance(
         self, explained: Sequence[DiagnosedResult], left: Sequence[DiagnosedResult]
@@ -618,6 +710,101 @@ class _OperatorFailures:
                 for result in explained:
                     del failing[result.case.id]
 
+    def _choose_one_for_all_elements(self, group: Sequence[DiagnosedResult]) -> None:
+        """Choose what is given where, in `chosen`, for a group of which mutants explain parts.
+
+        It must explain nearly all whose elements are known, at least half of the group; of the
+        others it is the probable cause. Nothing is chosen if one mutant explains nearly all, for
+        other failures than wrong values, and without time, of which a part is left to ask the
+        backend.
+        """
+        if group[0].record.failure != "values" or self._has_one_cause(group):
+            return
+        allowance = self.suspects.allowance
+        with suppress(NoTimeLeft), allowance.up_to(BEFORE_ASKING):
+            failing = self._elements_of_failures(group)
+            if len(failing) < max(FEWEST, len(group) / 2):
+                return
+            results = [result for result in group if result.case.id in failing]
+            passing = self._elements_of_passes()
+            for explain in (explanation_by_place, explanation):
+                found = explain([*failing.values()], passing, allowance.check)
+                if found and len(found.explained) >= _NEARLY_ALL * len(results):
+                    explained = [results[number] for number in sorted(found.explained)]
+                    counts = self._counts_of_elements(explained, group)
+                    self._choose(Diagnosis(None, f"gives {found.text}", counts), explained)
+                    unknown = [result for result in group if result.case.id not in failing]
+                    text = f"{_PROBABLY}gives {found.text}"
+                    counts = (len(unknown), len(unknown), 0, 0)
+                    self._choose(Diagnosis(None, text, counts), unknown)
+                    return
+
+    def _has_one_cause(self, group: Sequence[DiagnosedResult]) -> bool:
+        """Return True if one cause explains nearly all questions of a group, or all of one type.
+
+        Those that are too large to be compared do not count.
+        """
+        compared = [result for result in group if _nbytes(result) <= LARGEST]
+        by_cause: dict[str | None, list[DiagnosedResult]] = defaultdict(list)
+        for result in compared:
+            if result.case.id in self.chosen:
+                by_cause[self.chosen[result.case.id].mistake].append(result)
+        most = max((len(self._questions_of(one)) for one in by_cause.values()), default=0)
+        return most >= _NEARLY_ALL * len(self._questions_of(compared))
+
+    def _choose_one_for_all_ways(
+        self, by_failure: Mapping[Failure | None, Sequence[DiagnosedResult]]
+    ) -> None:
+        """Choose a condition that all failures of the operator have, in whatever way they fail.
+
+        No pass meets it, and it is no limit on a size. So one mistake may give wrong values here,
+        and raise there. Each way keeps words of its own. Nothing is chosen for failures of one way,
+        or if one mutant explains nearly all.
+        """
+        ways = {way: group for way, group in by_failure.items() if way in _WAYS_OF_ONE_MISTAKE}
+        failing = [result for group in ways.values() for result in group]
+        if len(ways) < _SEVERAL or self._has_one_cause(failing):
+            return
+        passes = [
+            result.subject
+            for result in self.results
+            if result.record.verdict is Verdict.PASS and not result.record.refused
+        ]
+        others = self.facts.bits(passes) | self.inquiry.passing
+        condition = self._condition(failing, others, failing) if passes else None
+        if condition is None or not condition.text or condition.rank == LIMIT:
+            return
+        if len(self._under(condition, failing)) < len(failing):
+            return
+        for group in ways.values():
+            text = f"{self._way(group, self._shared_message(group))}{_where(condition)}"
+            self._choose(self._diagnosis(None, text, condition), group)
+
+    def _choose_by_place(self, group: Sequence[DiagnosedResult]) -> None:
+        """Choose the place of wrong elements, in `chosen`, for those left of a group that have it.
+
+        It must be that of more than half of the questions left, whatever the values. Nothing is
+        chosen for other failures than wrong values, and without time, of which a part is left to
+        ask the backend.
+        """
+        left = self._without_cause(group)
+        if not left or left[0].record.failure != "values":
+            return
+        allowance = self.suspects.allowance
+        with suppress(NoTimeLeft), allowance.up_to(BEFORE_ASKING):
+            failing = self._elements_of_failures(left)
+            if 2 * len(failing) <= len(left):
+                return
+            passing = self._elements_of_passes()
+            found = explanation_by_place([*failing.values()], passing, allowance.check)
+            if found is None:
+                return
+            results = [result for result in left if result.case.id in failing]
+            explained = [results[number] for number in sorted(found.explained)]
+            if 2 * len(self._questions_of(explained)) > len(self._questions_of(left)):
+                counts = self._counts_of_elements(explained, group)
+                self._choose(Diagnosis(None, f"gives {found.text}", counts), explained)
+
     def _is_enough(
         self,
         explained: Sequence[DiagnosedResult],
@@ -685,6 +872,8 @@ class _OperatorFailures:
         left = self._without_cause(group)
         is_accepted = group[0].record.failure == "accepted"
         if is_accepted or len(left) < FEWEST or not self._others(left, group):
+            return
+        if self._is_of_too_few(left, group):
             return
         fitting = [{*self.fitting[result.case.id]} for result in left]
         of_all = set.intersection(*fitting)
@@ -829,7 +1018,7 @@ class _OperatorFailures:
             if not results:
                 continue
             mutant = self.fitting[results[0].case.id][name]
-            if self._shows_too_little(mutant, results, without_cause):
+            if self._shows_too_little(mutant, results, without_cause, group):
                 continue
             # No condition rests on fewer questions: then one contradiction is enough.
             enough = None if len(self._questions_of(results)) >= FEWEST else 1
@@ -948,7 +1137,7 @@ class _OperatorFailures:
         bases = self.facts.bits(result.subject for result in left)
         others = self._others(left, group)
         proven = [one for one in self.inquiry.proven(bases) if one.rank < LIMIT]
-        if not proven:
+        if not proven or self._is_of_too_few(left, group):
             return
         changed = self.inquiry.passing
 
@@ -1009,6 +1198,8 @@ class _OperatorFailures:
         bases = self.facts.bits(result.subject for result in left)
         if not others or (bases | self.inquiry.failing(bases)).bit_count() < FEWEST:
             return
+        if self._is_of_too_few(left, group):
+            return
         terms = self.inquiry.needed_together(bases, others)
         if terms is not None:
             alike = self.facts.bits(result.subject for result in group)
@@ -1025,6 +1216,8 @@ class _OperatorFailures:
         """
         left = self._without_cause(group)
         if len(left) < FEWEST or len(self._questions_of(left)) < _SEVERAL:
+            return
+        if self._is_of_too_few(left, group):
             return
         others = self._others(left, group)
         by_question: dict[tuple[object, ...], int] = defaultdict(int)
@@ -1055,13 +1248,18 @@ class _OperatorFailures:
         mutant: Mutant,
         explained: Sequence[DiagnosedResult],
         left: Sequence[DiagnosedResult],
+        group: Sequence[DiagnosedResult],
     ) -> bool:
         """Return True if a mutant that passes contradict explains too little of what is left.
 
         A derived one must fit three questions, others not by chance, and an answer with an element.
-        If all that it fits are degenerate, in which mistakes look alike, it must fit all of those
-        left. `explained` is not empty.
+        It must not give few values of few questions of the group. If all that it fits are
+        degenerate, in which mistakes look alike, it must fit all of those left. `explained` is not
+        empty.
         """
+        is_telling = self.suspects.is_telling(explained[0].case.op, mutant.name)
+        if self._is_of_too_few(explained, group) and not is_telling:
+            return True
         if mutant.derived and len(self._questions_of(explained)) < FEWEST:
             return True
         if not self.suspects.gives_elements(explained[0].case.op, mutant):
@@ -1146,7 +1344,7 @@ class _OperatorFailures:
             if cause:
                 by_cause[cause].append(result)
         for cause, results in by_cause.items():
-            text = f"probably as in smaller cases: {cause.text}"
+            text = f"{_PROBABLY}{cause.text}"
             counts = (len(results), len(too_large), 0, 0)
             self._choose(Diagnosis(None, text, counts), results)
 
@@ -1192,6 +1390,8 @@ class _OperatorFailures:
         explained = self._under(condition, left)
         if not self._is_typical(explained, left, others, group):
             return None
+        if self._is_of_too_few(explained, group):
+            return None
         if len(explained) == len(left):
             condition = self._simpler(condition, left, group) or condition
         text = f"{self._way(explained, message)}{_where(condition)}"
@@ -1225,6 +1425,17 @@ class _OperatorFailures:
             if not rest:
                 return True
         return False
+
+    def _is_of_too_few(
+        self, explained: Sequence[DiagnosedResult], group: Sequence[DiagnosedResult]
+    ) -> bool:
+        """Return True if a condition explains less than half of a group, and few questions.
+
+        What the rest fails by most often explains these, too: fewer than six share some property by
+        chance.
+        """
+        questions = len(self._questions_of(explained))
+        return questions < _ENOUGH and 2 * questions < len(self._questions_of(group))
 
     def _rule_of_accepted(
         self,

@@ -69,6 +69,9 @@ class Elements:
         types: The types of the inputs in words, such as "the input is float32".
         single: Inputs of one element, in words.
         dtype: The type of the leading input; None without one, and for a type unknown here.
+        relations: By what an input is to an attribute, such as "the input equals `alpha`", a mask
+            of the elements at which it is that.
+        shape: The lengths of the output's axes.
     """
 
     columns: Mapping[_Column, Floats]
@@ -78,6 +81,8 @@ class Elements:
     types: frozenset[str]
     single: frozenset[str]
     dtype: DType | None
+    relations: Mapping[str, Mask]
+    shape: tuple[int, ...]
 
 
 class Explanation(NamedTuple):
@@ -123,6 +128,11 @@ def elements_of(evidence: Evidence) -> Elements | None:
             f"the number of elements of {label} is 1" for label, x in _labelled(node) if x.size == 1
         ),
         dtype=None if node.lead is None else of(node.lead),
+        relations={
+            text: np.broadcast_to(mask, right.shape).ravel()
+            for text, mask in _relations(node, right.shape)
+        },
+        shape=right.shape,
     )
 
 
@@ -218,6 +228,32 @@ def _columns(node: Node, shape: tuple[int, ...]) -> Iterator[tuple[_Column, Floa
     if is_real(x):
         for axes_in_words, axes in _axes(node, x.ndim):
             yield from _slices(f"{label}, {axes_in_words}", wide(x), axes, shape)
+
+
+def _relations(node: Node, shape: tuple[int, ...]) -> Iterator[tuple[str, Mask]]:
+    """Yield what inputs that are stretched to a shape are to attributes that are one number.
+
+    They equal one, which is rounded to their type, or are above or below it.
+    """
+    for label, x in _labelled(node):
+        is_number = is_real(x) or x.dtype.kind in "iu"
+        if not is_number or not _broadcasts(x.shape, shape):
+            continue
+        for name, value in _single_values(node):
+            if isinstance(value, str) or name.startswith("default_"):
+                continue
+            number = _rounded(value, x)
+            yield f"{label} equals `{name}`", np.asarray(wide(x) == number)
+            yield f"{label} has a value above `{name}`", np.asarray(wide(x) > number)
+            yield f"{label} has a value below `{name}`", np.asarray(wide(x) < number)
+
+
+def _rounded(value: Any, like: Array) -> Floats:
+    """Return a number as float64, rounded to the type of an array of floats; [] in shape."""
+    if not is_real(like):
+        return np.asarray(value, np.float64)
+    with np.errstate(all="ignore"):
+        return wide(np.asarray(value).astype(like.dtype))
 
 
 def _broadcasts(one: tuple[int, ...], shape: tuple[int, ...]) -> bool:
@@ -399,6 +435,11 @@ def _of_right(kind: Callable[[Floats], Mask], elements: Elements) -> Mask:
         return kind(elements.right)
 
 
+def _of_relation(text: str, elements: Elements) -> Mask:
+    """Mask the elements at which an input is that to an attribute; none without either."""
+    return elements.relations.get(text, np.zeros(elements.wrong.shape, np.bool_))
+
+
 def _of_single(text: str, elements: Elements) -> Mask:
     """Mask all elements of a case with this input of one element, else none."""
     return np.full(elements.wrong.shape, text in elements.single)
@@ -491,6 +532,13 @@ def _bounds_of_size(
     if wrong.max() < right.min():
         bound, words = _bound_between(wrong.max(), right.min())
         yield f"closer to 0 than {words}", partial(_is_near_0, bound)
+        return
+    # Engines may flush subnormal numbers, and 0 is right of many mistakes.
+    least = float(np.finfo(np.float32).tiny)
+    normal = right[right >= least]
+    if normal.size and least <= wrong.min() and wrong.max() < normal.min():
+        bound, words = _bound_between(wrong.max(), normal.min())
+        yield f"closer to 0 than {words}, and not 0", partial(_is_near_0_and_normal, bound)
 
 
 def _bounds_of_value(
@@ -515,6 +563,10 @@ def _is_beyond(bound: float, x: Floats) -> Mask:
 
 def _is_near_0(bound: float, x: Floats) -> Mask:
     return np.asarray(np.abs(x) < bound)
+
+
+def _is_near_0_and_normal(bound: float, x: Floats) -> Mask:
+    return np.asarray((np.abs(x) < bound) & (np.abs(x) >= float(np.finfo(np.float32).tiny)))
 
 
 def _is_above(bound: float, x: Floats) -> Mask:
@@ -586,9 +638,9 @@ def explanation(
     `check` before each trait that is tried, and raises what that raises.
     """
     found: list[Explanation] = []
-    for outcome, numbers in _outcomes_of(failing).items():
-        shown = [_Shown(one, _showing(one, outcome)) for one in (*failing, *passing)]
-        for dtype in ("", *_types_of(numbers, failing)):
+    for outcome, numbers in outcomes_of(failing).items():
+        shown = [_Shown(one, showing(one, outcome)) for one in (*failing, *passing)]
+        for dtype in ("", *types_of(numbers, failing)):
             scope = [one for one in shown if not dtype or dtype in one.elements.types]
             explained = _by_trait([failing[number] for number in numbers], scope, check)
             if explained:
@@ -601,7 +653,7 @@ def explanation(
     return max(found, key=lambda one: len(one.explained), default=None)
 
 
-def _outcomes_of(failing: Sequence[Elements]) -> dict[str, list[int]]:
+def outcomes_of(failing: Sequence[Elements]) -> dict[str, list[int]]:
     """Return the numbers of the cases whose wrong elements all have an outcome, by that.
 
     The outcome that says nothing comes last.
@@ -614,14 +666,14 @@ def _outcomes_of(failing: Sequence[Elements]) -> dict[str, list[int]]:
     return dict(sorted(numbers.items(), key=lambda item: item[0] == ANY_VALUE))
 
 
-def _showing(elements: Elements, outcome: str) -> Mask:
+def showing(elements: Elements, outcome: str) -> Mask:
     """Mask the elements that are wrong, or would be if they had the outcome."""
     if outcome == ANY_VALUE or outcome not in elements.outcomes:
         return np.ones(elements.wrong.shape, np.bool_)
     return elements.wrong | ~elements.outcomes[outcome]
 
 
-def _types_of(numbers: Iterable[int], failing: Sequence[Elements]) -> list[str]:
+def types_of(numbers: Iterable[int], failing: Sequence[Elements]) -> list[str]:
     """Return the types, in words, that all cases of these numbers have."""
     return sorted(frozenset.intersection(*(failing[number].types for number in numbers)))
 
@@ -645,6 +697,8 @@ def _by_trait(
     columns = [*dict.fromkeys(name for one in cases for name in one.columns)]
     singles = sorted({text for one in cases for text in one.single})
     traits = [*(_Trait(text, partial(_of_single, text)) for text in singles), *_kinds(columns)]
+    relations = dict.fromkeys(text for one in cases for text in one.relations)
+    traits += (_Trait(text, partial(_of_relation, text)) for text in relations)
     traits += _bounds(columns, cases, scope)
     best: tuple[str, list[Elements]] | None = None
     for tried, trait in enumerate(traits, 1):
@@ -706,11 +760,11 @@ def _without_trait(failing: Sequence[Elements]) -> Iterator[Explanation]:
     outcome is a coincidence. So is what is one off if it would mostly be 0 or 1, as small indices
     are: other wrong values are one off too.
     """
-    for outcome, numbers in _outcomes_of(failing).items():
+    for outcome, numbers in outcomes_of(failing).items():
         right = np.concat([failing[number].right[failing[number].wrong] for number in numbers])
         are_enough = len(numbers) >= max(_FEWEST, len(failing) / 2)
         if outcome in _ONE_OFF and 2 * np.count_nonzero(np.abs(right) > 1) < right.size:
             continue
         if outcome in _TELLING and are_enough and right.size >= _FEWEST_ELEMENTS:
-            types = " and ".join(_types_of(numbers, failing))
+            types = " and ".join(types_of(numbers, failing))
             yield Explanation(outcome, types, frozenset(numbers))

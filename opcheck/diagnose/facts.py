@@ -83,6 +83,7 @@ def features(cases: Sequence[Case]) -> list[Feature]:
         _of_inputs,
         _of_sequences,
         _of_pairs,
+        _of_lengths,
         _of_values,
         _of_kernel,
         _of_outputs,
@@ -411,6 +412,28 @@ def _of_pairs(case: Case) -> Iterator[_Fact]:
                 if mine < its:
                     text = f"input {first.name} is shorter than {second.name} along axis {axis}"
                     yield text, VALUE, None
+
+
+def _of_lengths(case: Case) -> Iterator[_Fact]:
+    """Yield inputs of rank 1 that are shorter than the first input along `axis`, as facts.
+
+    Without an axis, they are shorter than its number of elements. Nothing is yielded for operators
+    without this attribute.
+    """
+    if not case.inputs or "axis" not in defaults_of(case.op):
+        return
+    first, *others = case.inputs
+    along = "along `axis`, or in all without it"
+    axis = case.attrs.get("axis", defaults_of(case.op)["axis"])
+    if not isinstance(axis, int):
+        length = prod(first.shape)
+    elif -len(first.shape) <= axis < len(first.shape):
+        length = first.shape[axis]
+    else:
+        return
+    for spec in others:
+        if len(spec.shape) == 1 and spec.shape[0] < length:
+            yield f"input {spec.name} is shorter than {first.name} {along}", VALUE, None
 
 
 def _of_broadcasting(one: TensorSpec, other: TensorSpec) -> Iterator[_Fact]:

@@ -51,6 +51,8 @@ _KEPT = 2000
 #: The fewest wrong elements that confirm a derived mutant: of several failures, and of one.
 _FEWEST_ELEMENTS = 6
 _FEWEST_ELEMENTS_OF_ONE = 8
+#: So many wrong elements that a mutant gives are no chance, whatever it is contradicted by.
+_MANY_ELEMENTS = 64
 #: How the name of a mutant ends that ignores an attribute or an input; two are a pair.
 _IGNORED = "_ignored"
 _PAIR = 2
@@ -462,6 +464,19 @@ class Suspects:
             return True
         testimony = self._testimonies.get((op.domain, op.name, mutant.name))
         return testimony is None or testimony.elements + len(testimony.values) > 0
+
+    def is_telling(self, op: OpVersion, mutant: str) -> bool:
+        """Return False for a mutant of which only a few wrong elements were seen, or one value.
+
+        True for one of which no answer was seen here.
+        """
+        testimony = self._testimonies.get((op.domain, op.name, mutant))
+        return testimony is None or testimony.is_enough
+
+    def has_many_elements(self, op: OpVersion, mutant: str) -> bool:
+        """Return True for a mutant of which 64 wrong elements or more were seen."""
+        testimony = self._testimonies.get((op.domain, op.name, mutant))
+        return testimony is not None and testimony.elements >= _MANY_ELEMENTS
 
     def is_degenerate(self, case: Case) -> bool:
         """Return True for a failure in which mistakes look alike; False if it was not kept.

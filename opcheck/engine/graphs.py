@@ -18,7 +18,14 @@ from opcheck.engine.operators import Formula, signature_of
 from opcheck.engine.readings import reader_in_force
 from opcheck.engine.sizes import check_sizes, elements_of
 from opcheck.engine.undefined import marking
-from opcheck.errors import InvalidNode, NotSupported, decline, reject
+from opcheck.errors import (
+    BeyondBudget,
+    InvalidNode,
+    NodeWithoutAnswer,
+    NotSupported,
+    decline,
+    reject,
+)
 from opcheck.grouping import not_none
 from opcheck.model import OpVersion, Task
 from opcheck.numbers.arithmetic import Kind, Number
@@ -152,6 +159,41 @@ class Subgraph:
         return [next(iter(x), None) if isinstance(x, _Optional) else x for x in outputs]
 
 
+def outputs_of(model: Node) -> tuple[str, ...]:
+    """Return the names of the outputs of a whole model, which is one node."""
+    graph: Any = model.attrs["graph"]
+    names: tuple[str, ...] = graph.body.outputs
+    return names
+
+
+def node_without(model: Node, number: int) -> Node:
+    """Return a whole model without one of its nodes, by its number, and what depends on it.
+
+    Left are the outputs that do not depend on it, maybe none, and the nodes that they need. Nodes
+    keep their numbers.
+    """
+    graph: Any = model.attrs["graph"]
+    body = graph.body
+    unknown: set[str] = set()
+    for node in body.nodes:
+        if node.number == number or not unknown.isdisjoint(node.reads):
+            unknown.update(filter(None, node.outputs))
+    outputs = tuple(name for name in body.outputs if name not in unknown)
+    rest = replace(graph, body=_needed(replace(body, outputs=outputs)))
+    return replace(model, attrs={**model.attrs, "graph": rest})
+
+
+def _needed(body: Body) -> Body:
+    """Return a graph without the nodes that none of its outputs needs."""
+    read = {*body.outputs}
+    needed = []
+    for node in reversed(body.nodes):
+        if not read.isdisjoint(filter(None, node.outputs)):
+            needed.append(node)
+            read.update(node.reads)
+    return replace(body, nodes=tuple(reversed(needed)))
+
+
 def graph_of(task: Task) -> Subgraph:
     """Return the whole model of a task, as a function of `task.inputs`.
 
@@ -219,7 +261,7 @@ def _run_in_graph(node: BodyNode, named: _Named, spent: budget.Budget) -> _Value
     """Return the outputs of a graph's node; an error names the innermost node of graphs in it.
 
     spent: counts the run, and one tensor at a time. Raises InvalidNode for what the node's
-    specification forbids, NotSupported for what is not computed, BeyondBudget for too much.
+    specification forbids, NodeWithoutAnswer for what is not computed, BeyondBudget for too much.
     """
     spent.run()
     try:
@@ -231,6 +273,12 @@ def _run_in_graph(node: BodyNode, named: _Named, spent: budget.Budget) -> _Value
         if str(error).startswith(_INNER):
             raise
         raise InvalidNode(f"{_INNER}{_named(node)}: {error}") from None
+    except BeyondBudget:
+        raise
+    except NotSupported as error:
+        name = node.name or next(filter(None, node.outputs), "")
+        message = f"node {node.number}, {name} ({node.op.name}): {error}"
+        raise NodeWithoutAnswer(message, node.number) from error
     reader = reader_in_force()
     if reader is not None:
         reader.note_node(_named(node), outputs)

@@ -19,10 +19,11 @@ def ask_again(
 
     The backend is asked as in a run, with its limits, and not at all about a case whose answer is
     open, or that is illegal. Engine or case state the answer, no oracle. `meanwhile` is called
-    again and again while replies are awaited. Raises what it raises, BackendUnavailable if the
-    backend cannot answer any more, Defect if opcheck's own part of an adapter fails, UsageError if
-    a file of a model's weights has changed, and NotSupported where a bound takes more than opcheck
-    computes; what was asked is given up then.
+    again and again while replies are awaited. Raises what it raises, OracleUnavailable for a case
+    that names an oracle, BackendUnavailable if the backend cannot answer any more, Defect if
+    opcheck's own part of an adapter fails, UsageError if a file of a model's weights has changed,
+    and NotSupported where a bound takes more than opcheck computes; what was asked is given up
+    then.
     """
     evaluation = CaseEvaluation(case)
     if not _is_decided(evaluation):

@@ -25,11 +25,12 @@ import numpy as np
 from opcheck import grouping, model, opset, own_memory
 from opcheck.backends import execute, same_answers, transport
 from opcheck.compare import Want, are_plainly_right, compare_outputs, verdict
-from opcheck.compare.outputs import OPEN, Comparisons, Outputs
+from opcheck.compare.outputs import Comparisons, Outputs
 from opcheck.compare.verdict import Admitted, Answer, Refusal, judge_among, unstable_if_inconsistent
 from opcheck.diagnose.evidence import Evidence
 from opcheck.engine import Node, operator_of
-from opcheck.execution import expected, huge
+from opcheck.errors import few
+from opcheck.execution import expected, huge, parts_of_models
 from opcheck.execution.severity import eased_if_suggested
 from opcheck.execution.workers import Questions
 from opcheck.graph import WholeModel
@@ -321,14 +322,51 @@ class CaseEvaluation:
         """Judge only if the backend survives a model whose answer is unknown, for the reason `why`.
 
         Generator of one question. An answer, a refusal and a lack of support are all *unsupported*
-        by opcheck. A crash, a time limit, too little memory, an unusable answer, runs that
+        by opcheck, except for an answer in which an output is wrong that depends on no node without
+        an answer. A crash, a time limit, too little memory, an unusable answer, runs that
         contradict each other, and a question that was not run, have their own verdicts.
         """
         reply = yield self.question
         judgement = verdict.judge_without_oracle(self.case.rule, reply.outcome, why)
         if judgement == verdict.Judgement(Verdict.NOT_RUN, why):
-            return self._unsupported(backend, why)
+            in_part = self._judge_in_part(backend, reply.outcome)
+            if in_part is None:
+                return self._unsupported(backend, why)
+            if verdict.is_right(in_part):
+                return self._unsupported(backend, f"{why}; {in_part.reason}")
+            judgement = in_part
         return EvaluatedCase(LiveResult(self.case, backend.address, **vars(judgement)))
+
+    def _judge_in_part(self, backend: BackendInfo, outcome: Outcome) -> verdict.Judgement | None:
+        """Judge the outputs of a model that depend on no node without an answer.
+
+        None if there are none, or no output came. The reason of right ones names them and what was
+        judged of them; that of wrong ones, the nodes without an answer too. Outputs that the bound
+        decides too little of count as not judged. Raises what a formula raises for a bound.
+        """
+        if not isinstance(outcome, model.Produced):
+            return None
+        part = self._known_part
+        if self.case.model:
+            outcome, _ = self._without_own_text(self.case.model, outcome)
+        of_part = part.of(outcome) if part else None
+        if part is None or of_part is None:
+            return None
+        judgement = verdict.judge(
+            self.case.rule,
+            part.answers,
+            of_part,
+            tolerance=self.case.tolerance,
+            like=self.like,
+            declared=backend.accumulate,
+        )
+        if judgement.verdict is Verdict.BAD_CASE:
+            return None
+        if verdict.is_right(judgement):
+            names = few(part.names, most=3)
+            how = judgement.reason or "right"
+            return replace(judgement, reason=f"judged alone: {names}: {how}")
+        return replace(judgement, reason=f"{judgement.reason}; {part.reason}")
 
     def _answer_of(self, backend: BackendInfo) -> Questions["_BackendAnswer"]:
         """Ask the backend; also about the legal twin, if there is one and the model is refused.
@@ -354,6 +392,17 @@ class CaseEvaluation:
         return _BackendAnswer(
             produced=produced, outcome=outcome, note=note, twin=twin, printed=printed
         )
+
+    @cached_property
+    def _known_part(self) -> parts_of_models.PartOfModel | None:
+        """What is known of a model in which nodes have no answer, made once; None for no output.
+
+        Raises UsageError if a file of a model's weights has changed.
+        """
+        try:
+            return parts_of_models.part_of_model(self.case, self.question)
+        except (ValueError, MemoryError):
+            return None
 
     def _without_own_text(self, data: bytes, outcome: model.Produced) -> tuple[model.Produced, str]:
         """Return a model's answer without declarations that only repeat the model's wrong text.
@@ -780,7 +829,7 @@ def _seconds(outcome: Outcome) -> float:
 def _is_open_everywhere(judgement: verdict.Judgement) -> bool:
     """Return True if the text leaves all elements of all outputs open, so that none is judged."""
     compared = judgement.comparisons
-    is_open = any(output.remark.startswith(OPEN) for output in compared)
+    is_open = any(output.has_open_elements for output in compared)
     return is_open and all(output.unjudged == output.total for output in compared)
 
 

@@ -33,10 +33,17 @@ from opcheck.backends.isolation.process import SETTINGS
 from opcheck.compare import Want, are_plainly_right, compare, compare_outputs, too_wide, verdict
 from opcheck.compare.outputs import Wants, computed_want, in_its_dtype, stated_want
 from opcheck.engine import Node, any_order, evaluate, operator_of, operators, rounded
-from opcheck.engine.graphs import graph_of
+from opcheck.engine.graphs import graph_of, node_without, outputs_of
 from opcheck.engine.outputs import Drawn, Expected, Outputs
 from opcheck.engine.readings import Reading, are_complete, each_reading
-from opcheck.errors import BeyondBudget, InvalidNode, NotSupported, UsageError, few
+from opcheck.errors import (
+    BeyondBudget,
+    InvalidNode,
+    NodeWithoutAnswer,
+    NotSupported,
+    UsageError,
+    few,
+)
 from opcheck.graph import model_of
 from opcheck.graph.folders import read_tensor
 from opcheck.graph.test_data import output_types
@@ -512,7 +519,15 @@ class WrongCase(ValueError):
 
 
 class Unsupported(WrongCase):
-    """The engine cannot compute the answer; the case itself may be right."""
+    """The engine cannot compute the answer; the case itself may be right.
+
+    Attributes:
+        number: Of a whole model the number of the node that has no answer; None for other reasons.
+    """
+
+    def __init__(self, reason: str, number: int | None = None) -> None:
+        super().__init__(reason)
+        self.number = number
 
 
 class TooLarge(Unsupported):
@@ -909,7 +924,7 @@ def answers_of(case: Case, node: Node) -> tuple[verdict.Admitted, ...]:
     """
     try:
         with operators.judging():
-            answers = evaluate.each_answer(node)
+            answers = _answers_of_needed_nodes(node)
     except InvalidNode as error:
         if case.model is not None and isinstance(case.expect, model.Computed):
             message = f"by the specification it is illegal on these inputs: {error}"
@@ -918,8 +933,26 @@ def answers_of(case: Case, node: Node) -> tuple[verdict.Admitted, ...]:
     except BeyondBudget as error:
         raise TooLarge(f"unsupported by opcheck: {error}") from None
     except NotSupported as error:
-        raise Unsupported(f"opcheck's engine has no answer: {error}") from None
+        number = error.number if isinstance(error, NodeWithoutAnswer) else None
+        raise Unsupported(f"opcheck's engine has no answer: {error}", number) from None
     return _of_readings(case, answers)
+
+
+def _answers_of_needed_nodes(node: Node) -> tuple[Reading[Outputs], ...]:
+    """Return what `evaluate.each_answer` does, of the nodes of a model that its outputs need.
+
+    Others are left out if one of them has no answer. Raises what `each_answer` raises, such as
+    NodeWithoutAnswer.
+    """
+    try:
+        return evaluate.each_answer(node)
+    except NodeWithoutAnswer as error:
+        if node.op != model.GRAPH:
+            raise
+        rest = node_without(node, error.number)
+        if outputs_of(rest) != outputs_of(node):
+            raise
+        return _answers_of_needed_nodes(rest)
 
 
 def _of_readings(case: Case, answers: Sequence[Reading[Outputs]]) -> tuple[verdict.Admitted, ...]:

@@ -315,6 +315,13 @@ def is_whole(dtype: dtypes.DType | None) -> bool:
     return dtype is not None and dtype.kind in ("int", "bool")
 
 
+def _tensor(value: object) -> model.Array | None:
+    """Return an array as it is; None for what is none, or is of a type that ONNX lacks."""
+    if isinstance(value, np.ndarray) and dtypes.of(value) is not None:
+        return value
+    return None
+
+
 def case_of(network: Network, part: Part, values: Values, *, later: bool = False) -> model.Case:
     """Return a node as a case of its own, on these values; the engine computes what is right.
 
@@ -324,8 +331,8 @@ def case_of(network: Network, part: Part, values: Values, *, later: bool = False
     Args:
         network: The model.
         part: The node.
-        values: What it reads, by name; inputs that are missing here, or no arrays, have no data in
-            the case.
+        values: What it reads, by name; inputs that are missing here, or no arrays of a type that
+            ONNX has, have no data in the case.
         later: The values are of a later run, which the case's id says.
     """
     op = part.op
@@ -334,8 +341,8 @@ def case_of(network: Network, part: Part, values: Values, *, later: bool = False
     slots = [*_slots(schema.inputs, reads)]
     inputs = []
     for slot, name in zip(slots, reads, strict=True):
-        array = values.get(name) if name else None
-        if isinstance(array, np.ndarray):
+        array = _tensor(values.get(name)) if name else None
+        if array is not None:
             spec = model.TensorSpec(
                 name=slot,
                 dtype=grouping.not_none(dtypes.of(array)),
@@ -872,9 +879,9 @@ def _judge_node(
 
     The result comes first. The evidence, None otherwise, is what a diagnosis needs. A node that is
     off by little, at most 64 roundings, fails but is not wrong. It is *unsupported*, by opcheck, if
-    it was fed no tensor, if the engine has no answer or takes too much memory, and if no output has
-    an element. Elements are judged by the operator's bound, and by the scatter of their errors.
-    Raises KeyError if a tensor is missing in `run`.
+    it was fed what is no tensor of a type that ONNX has, if the engine has no answer or takes too
+    much memory, and if no output has an element. Elements are judged by the operator's bound, and
+    by the scatter of their errors. Raises KeyError if a tensor is missing in `run`.
     """
     names = (*network.node(part).inputs, *part.outputs)
     values = {name: run[name] for name in names if name}
@@ -888,8 +895,8 @@ def _judge_node(
         return JudgedNode(part, result), None
 
     operands = _operands(network, part, run)
-    if any(isinstance(operand, model.Foreign) for operand in operands):
-        return unjudged("it was fed no tensor")
+    if any(operand is not None and _tensor(operand) is None for operand in operands):
+        return unjudged("it was fed no ONNX tensor")
     node = _engine_node(network, part, case, operands)
     try:
         answers = _answers_judged_by_scatter(case, node)
@@ -958,6 +965,14 @@ def _answers_judged_by_scatter(case: model.Case, node: engine.Node) -> list[verd
     ]
 
 
+def _has_floats(value: object) -> bool:
+    """Return True for a tensor of floats of 16 bits or more that has elements."""
+    array = _tensor(value)
+    if array is None or not array.size:
+        return False
+    return grouping.not_none(dtypes.of(array)).kind == "float"
+
+
 def _deviation(right: model.Array, got: Any) -> float:
     """Return the deviation of an output relative to its size, 0 if it is equal.
 
@@ -997,10 +1012,11 @@ def _depths(network: Network, seen: Values, sample: Mapping[str, Part]) -> Itera
     """Yield the error of each tensor in `seen`, what the backend gave, in the order of the nodes.
 
     Each comes with what independent roundings explain of it, and their ratio; `sample` has the
-    nodes of the tensors. None are yielded if the engine does not compute the model; a tensor of
-    another shape, without a theory of its errors, or without a finite error is left out.
+    nodes of the tensors. None are yielded if the engine does not compute the model. Left out are
+    what is no tensor of floats, empty tensors, and those of another shape, without a theory of
+    their errors, or without a finite error.
     """
-    names = [name for name, array in seen.items() if isinstance(array, np.ndarray) and array.size]
+    names = [name for name, value in seen.items() if _has_floats(value)]
     if not names:
         return
     question = network.evaluation.question

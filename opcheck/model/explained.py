@@ -146,6 +146,11 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "ULP": "The distance of the two in steps of the type, from one number to the next.",
         "allowed": "How far the value may lie from the right one, or what else is right.",
     },
+    "row of a run's tables": {
+        "all": "All operators of the run.",
+        "others": "Operators without a row of their own: they have fewer wrong results.",
+        "with nothing judged": "Operators of which no case was judged: the backends lack them.",
+    },
     "column of a run's tables": {
         "cases": "How many cases.",
         "likely cause": "A mistake that gives just these answers, or what these cases have in"

@@ -131,6 +131,8 @@ class Comparison(ComparedOutput):
 
     dtype: DType | None = None
     worst: tuple[Mismatch, ...] = ()
+    #: Of a model: elements are unjudged because the text leaves open what they are made of.
+    has_open_elements: bool = False
     #: Draws all elements if some are wrong, which takes as long as comparing them.
     picture: Callable[[], Picture] | None = field(default=None, compare=False, repr=False)
 

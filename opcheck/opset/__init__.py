@@ -127,12 +127,18 @@ class AttributeReference:
 
 @dataclass(frozen=True, eq=False)
 class BodyNode:
-    """A node of a function body; its inputs and outputs are names, "" where one is left out."""
+    """A node of a function body or a graph.
+
+    Its inputs and outputs are names, "" where one is left out. `name` is its own, or "", and
+    `number` that of the node in its body, from 0.
+    """
 
     op: OpVersion
     attrs: "Mapping[str, AttrValue | AttributeReference | Body]"
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    name: str = ""
+    number: int = 0
 
     @property
     def asked(self) -> list[int]:

@@ -288,15 +288,16 @@ def _body(graph: Any, imports: Mapping[str, int], opset: int, *, known: bool = T
         return value_of(proto)
 
     nodes = []
-    for node in graph.node:
+    for number, node in enumerate(graph.node):
         domain = domain_of(node.domain)
         since = imports.get(domain, opset)
         if known or defs.has(node.op_type, since, domain):
             since = defs.get_schema(node.op_type, since, domain).since_version
         attrs = {one.name: value(one) for one in node.attribute}
         op = OpVersion(domain, node.op_type, since)
-        nodes.append(BodyNode(op, attrs, tuple(node.input), tuple(node.output)))
-    ends = (graph.input, graph.output)
-    inputs, outputs = (tuple(getattr(one, "name", one) for one in end) for end in ends)
+        ends = tuple(node.input), tuple(node.output)
+        nodes.append(BodyNode(op, attrs, *ends, name=node.name, number=number))
+    of_graph = (graph.input, graph.output)
+    inputs, outputs = (tuple(getattr(one, "name", one) for one in end) for end in of_graph)
     held = {one.name: weights.array(one) for one in getattr(graph, "initializer", ())}
     return Body(inputs, outputs, tuple(nodes), held)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ _SHOWN = 16
 _PUT = 2
 #: Fields that a record has from its result.
 _ALIKE = {field.name for field in dataclasses.fields(model.LiveResult)} - {"case", "comparisons"}
-_OF_COMPARISONS = [field.name for field in dataclasses.fields(model.Comparison)]
+_OF_COMPARISONS = [field.name for field in dataclasses.fields(model.ComparedOutput)]
 
 
 def number(value: model.Element | None, dtype: DType | None) -> str:
@@ -206,7 +207,7 @@ class Recorder:
 
 
 def _comparison(comparison: model.Comparison) -> model.ComparisonRecord:
-    fields = {name: getattr(comparison, name) for name in _OF_COMPARISONS}
+    fields: dict[str, Any] = {name: getattr(comparison, name) for name in _OF_COMPARISONS}
     dtype = comparison.dtype
     fields["dtype"] = dtype.name if dtype else None
     fields["picture"] = comparison.picture and comparison.picture()

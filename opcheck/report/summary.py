@@ -316,9 +316,13 @@ class Pretty:
     verbose: int = 0
     #: Causes are printed before all results are known.
     live: bool = False
+    #: The command that runs what failed again, "" if there is none.
+    again: str = ""
     results: Sequence[Record] = field(default=(), init=False)
     #: Causes were printed that later results may speak against.
     _has_preliminary: bool = field(default=False, init=False)
+    #: The last line is of a text, and not the blank one below a table.
+    _is_below_text: bool = field(default=False, init=False)
     _alike: Counter[Hashable] = field(default_factory=Counter, init=False)
     _left_out: int = field(default=0, init=False)
 
@@ -363,6 +367,7 @@ class Pretty:
             style.say(self.console, _SO_FAR, "dim")
             self.console.print()
         self.summarize(results, complete=complete)
+        self._show_next()
         if not results:
             meaning = f"{meaning} ({self.header.selection})"
         put_exit(self.console, code, plain_text.one_line(meaning))
@@ -497,6 +502,36 @@ class Pretty:
                 _line(self.console, "repeat", command)
             self.console.print()
 
+    def _show_next(self) -> None:
+        """Print what to do about failures: commands, each with what it is for."""
+        its_causes = [
+            cause for _, _, causes in totals.wrong(self.header, self.results) for cause in causes
+        ]
+        if not its_causes:
+            return
+        commands = []
+        named = [cause.diagnosis.mistake for cause in its_causes if cause.diagnosis.mistake]
+        if named:
+            commands.append((f"opcheck explain {named[0]}", "what this cause is"))
+        failure = its_causes[0].results[0]
+        words = ["opcheck", "show", failure.case]
+        if not failure.source.shipped:
+            words.append(failure.source.file)
+        if failure.op != GRAPH:
+            commands.append((shlex.join(words), "a failing case"))
+        if self.again:
+            commands.append((self.again, "after a change: only what failed"))
+        if not commands:
+            return
+        if self._is_below_text:
+            self.console.print()
+        self.console.print(Text("next", "bold"))
+        for command, purpose in commands:
+            line = Text.assemble(f"  {plain_text.one_line(command)}", (f"  # {purpose}", "dim"))
+            # Never folded: commands are to be copied.
+            self.console.print(line, soft_wrap=True)
+        self.console.print()
+
     def _with_causes(self, title: str, results: Iterable[Record]) -> Table:
         rows = []
         for address, known, count in totals.known(self.header.backends, results):
@@ -574,9 +609,11 @@ class Pretty:
         self._most_frequent_defects()
         put_all(self.console, next(fitting, tables[-1]))
         style.say(self.console, _legend(kinds), "dim")
-        if {"known", Verdict.UNSUPPORTED} & occur:
+        has_more = bool({"known", Verdict.UNSUPPORTED} & occur)
+        if has_more:
             more = "-v: counts by version, every known defect, why something is unsupported"
             style.say(self.console, more, "dim")
+        self._is_below_text = has_more or bool(_legend(kinds))
 
     def _most_frequent_defects(self) -> None:
         """Print a few known defects of each backend; none if backends are many.

@@ -17,6 +17,8 @@ Backends: TypeAlias = Iterable[BackendInfo]
 Results: TypeAlias = Iterable[Record]
 #: Label of all operators, and of all dtypes.
 ALL = "all"
+#: Labels, behind their number, of operators that have no row each.
+OTHERS, NOTHING_JUDGED = "others", "with nothing judged"
 #: The name of the engine's passes against itself.
 SELF = "self"
 #: The dtype of cases that have none: each of their inputs has its own.
@@ -52,26 +54,46 @@ def of_backends(backends: Backends, results: Results) -> dict[str, list[Record]]
 def by_operator(
     backends: Backends, results: Sequence[Record], most: int
 ) -> dict[str, dict[str, Counter[str]]]:
-    """Count results that are `wrong`, `judged`, and of each kind, by operator and backend."""
-    in_order = sorted(results, key=attrgetter("op"))
-    wrong = Counter(dict.fromkeys((result.op.name for result in in_order), 0))
-    wrong.update(result.op.name for result in in_order if is_wrong(result))
-    # Of more than `most` operators only the worst have a row each. The last row is for all.
-    own = wrong if len(wrong) <= most else dict(wrong.most_common(most - 1))
-    others = f"{len(wrong) - len(own)} others"
-    labels = [name for name in wrong if name in own]
-    if len(own) < len(wrong):
-        labels.append(others)
-    labels.append(ALL)
-    rows = {label: {info.address: Counter[str]() for info in backends} for label in labels}
-    for result in in_order:
-        label = result.op.name if result.op.name in own else others
+    """Count results that are `wrong`, `judged`, and of each kind, by operator and backend.
+
+    Operators with most wrong results come first, then those with most unsupported ones. If there
+    are more than `most` rows, the last ones are one, and so are the operators of which nothing was
+    judged. The last row is for all.
+    """
+    labels = _row_labels(results, most)
+    rows = {
+        label: {info.address: Counter[str]() for info in backends}
+        for label in dict.fromkeys((*labels.values(), ALL))
+    }
+    for result in results:
         kinds = [*_kinds(result)]
-        rows[label][result.backend].update(kinds)
+        rows[labels[result.op.name]][result.backend].update(kinds)
         rows[ALL][result.backend].update(kinds)
-    if len(wrong) < 2:
+    if len(labels) < 2:
         del rows[ALL]
     return rows
+
+
+def _row_labels(results: Results, most: int) -> dict[str, str]:
+    """Return the label of each operator's row, by its name, in the order of the rows."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for result in sorted(results, key=attrgetter("op")):
+        counts[result.op.name].update(_kinds(result))
+
+    def severity(name: str) -> tuple[int, int]:
+        return -counts[name]["wrong"], -counts[name][Verdict.UNSUPPORTED]
+
+    judged = sorted((name for name in counts if counts[name]["judged"]), key=severity)
+    idle = [name for name in counts if not counts[name]["judged"]]
+    own = judged if len(judged) <= most else judged[: most - 1]
+    labels = {name: name for name in own}
+    others = judged[len(own) :]
+    labels |= dict.fromkeys(others, f"{len(others)} {OTHERS}")
+    if len(idle) > 1:
+        labels |= dict.fromkeys(idle, f"{len(idle)} {NOTHING_JUDGED}")
+    else:
+        labels |= {name: name for name in idle}
+    return labels
 
 
 def _kinds(result: Record) -> Iterator[str]:

@@ -2,9 +2,15 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from opcheck import suite
+from opcheck.cli import kept as kept_runs
+from tests.wording import lines_with
 
 #: ONNX's reference computes Hardmax-11 as version 13.
 CASES = """\
@@ -154,6 +160,56 @@ def test_five_runs_of_a_folder_are_kept(run, kept) -> None:
         run(*RUN, "--case", "Hardmax/right", code=0)
         seen += [path for path in runs_in(kept()) if path not in seen]
     assert runs_in(kept()) == seen[-5:]
+
+
+def test_a_run_of_nothing_is_not_the_last_one(run, kept) -> None:
+    run(*RUN, code=1)
+    run(*RUN, "--lf", "-k", "right", code=5)
+    assert len(runs_in(kept())) == 1
+    assert cases_in(run(*RUN, "--lf", "--format", "json", code=1).stdout) == ["Hardmax/wrong"]
+
+
+def test_the_command_that_is_printed_has_the_options_of_the_last_run(
+    run, kept, tmp_path, wording
+) -> None:
+    (tmp_path / "own.toml").write_text('[backends.mine]\naddress = "numpy"\n')
+    run(*RUN, "--config", "own.toml", "--level", "deep", code=1)
+    again = run(*RUN, "--lf", "--format", "json", code=1).stderr
+    assert lines_with(again, "--lf") == wording
+
+
+def test_the_last_run_of_another_folder_is_deleted_last(
+    run, kept, tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(*RUN, code=1)
+    (first,) = runs_in(kept())
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "cases.yaml").write_text(CASES)
+    monkeypatch.chdir(tmp_path / "other")
+    # Two runs fit.
+    monkeypatch.setattr(kept_runs, "_MOST_BYTES", first.stat().st_size * 2.5)
+    run(*RUN, code=1)
+    (second,) = (path for path in runs_in(kept()) if path != first)
+    run(*RUN, code=1)
+    assert first in runs_in(kept())
+    assert second not in runs_in(kept())
+
+
+def test_the_failures_of_a_shipped_operator_are_run_without_the_others(
+    run, kept, monkeypatch
+) -> None:
+    words = ("run", "--op", "Hardmax", "--level", "smoke", "-b", "reference", "--no-known")
+    run(*words, code=1)
+    read: list[object] = []
+    monkeypatch.setattr(suite, "load_all", partial(noted, read, suite.load_all))
+    run("run", "-b", "reference", "--no-known", "--lf", code=1)
+    assert read == [("Hardmax",)]
+
+
+def noted(read: list[object], load_all: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Add the operators that are read to a list; return the cases."""
+    read.append(options["selection"].ops)
+    return load_all(*args, **options)
 
 
 def test_another_folder_has_runs_of_its_own(run, kept, tmp_path, monkeypatch) -> None:

@@ -88,6 +88,13 @@ def test_a_scope_is_proposed_to_a_backend_that_lacks_most_operators(capsys) -> N
     assert capsys.readouterr().err == ""
 
 
+def test_a_scope_is_proposed_to_a_backend_whose_class_is_not_named(run) -> None:
+    run("new", "backend", "mine3", code=0)
+    found = run("run", "--level", "smoke", "-b", "py:mine3", code=0)
+    assert 'address = "py:mine3:MyBackend"' in found.stderr
+    assert 'operators = ["Hardmax", "Softmax"]' in found.stderr
+
+
 def test_a_part_of_the_suite_proposes_no_scope(run, scoped) -> None:
     run("new", "backend", "mine2", code=0)
     some = "Softmax,Hardmax,Reduce*,A*,S*"

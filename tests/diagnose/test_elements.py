@@ -18,6 +18,7 @@ ATAN = OpVersion("", "Atan", 22)
 XOR = OpVersion("", "Xor", 7)
 EQUAL = OpVersion("", "Equal", 19)
 POW = OpVersion("", "Pow", 15)
+THRESHOLDED = OpVersion("", "ThresholdedRelu", 22)
 LP_NORMALIZATION = OpVersion("", "LpNormalization", 22)
 #: Spoils right outputs of a node.
 Spoil = Callable[[Node, np.ndarray[Any, Any]], Any]
@@ -75,6 +76,30 @@ def test_a_type_is_named_where_others_are_right(snapshot) -> None:
     found = explained(differ, nodes)
     assert found is not None
     snapshot("bound_to_a_type", found.text)
+
+
+def test_an_input_that_equals_an_attribute_is_named(snapshot) -> None:
+    def passes_it(node: Node, right: Any) -> Any:
+        alpha = np.float32(node.attrs["alpha"])
+        return np.where(node.inputs[0] == alpha, alpha, right)
+
+    values = np.linspace(-8, 8, 65, dtype=np.float32)
+    nodes = [Node(THRESHOLDED, (values,), {"alpha": alpha}) for alpha in (0.5, 2.0, 4.25, 0.1)]
+    found = explained(passes_it, nodes)
+    assert found is not None
+    assert found.explained == {0, 1, 2}
+    snapshot("equal_to_an_attribute", found.text)
+
+
+def test_small_numbers_but_not_0_are_told_apart(snapshot) -> None:
+    def lost(node: Node, right: Any) -> Any:
+        x = node.inputs[0]
+        return np.where((np.abs(x) < 1e-5) & (x != 0), -2 * right, right)
+
+    nodes = [floats(1e-6, 0, 3e-9, -1e-30), small_numbers(), floats(0, 1e-4)]
+    found = explained(lost, nodes)
+    assert found is not None
+    snapshot("small_but_not_0", found.text)
 
 
 def test_slices_of_zeros_are_told_from_single_zeros(snapshot) -> None:

@@ -403,6 +403,33 @@ def test_what_a_backend_does_not_give_out_is_left_out_of_the_search(tmp_path, wo
     assert found.exposed == wording
 
 
+@dataclass
+class OfAnotherType(Rewriting):
+    """A backend that gives out floating tensors on the way in another type."""
+
+    dtype: Any = None
+
+    def prepare(self, task: Any) -> Any:
+        prepared = super().prepare(task)
+        run = prepared.run
+
+        def cast(inputs: Any) -> Any:
+            first, *others = run(inputs)
+            return [first, *(one.astype(self.dtype) for one in others)]
+
+        prepared.run = cast
+        return prepared
+
+
+@pytest.mark.parametrize("dtype", ["V4", "longdouble", "complex64", "M8[s]"])
+def test_a_tensor_of_a_type_that_it_cannot_have_is_wrong(dtype, tmp_path):
+    found = found_by(made("convolutions", tmp_path), OfAnotherType(dtype=np.dtype(dtype)))
+    assert (found.wrong.part.name, found.wrong.result.failure) == ("first", "dtype")
+    verdicts = {one.part.name: one.result.verdict for one in found.nodes}
+    assert verdicts["third"] is Verdict.UNSUPPORTED  # it reads one of them
+    assert found.failing == [found.wrong]
+
+
 CHOICE = """net (float[1, 8] x) => (float[1, 2, 2] y) {
 [product] a = MatMul (x, w)
 [choice] i = ArgMax <axis = 1, keepdims = 0> (a)

@@ -361,3 +361,23 @@ def test_why_nothing_is_supported_is_never_hidden(wording):
     assert idle.reason not in shown([idle, record()], "acme", verbose=False).text
     listed = record(Verdict.KNOWN, found=Verdict.UNSUPPORTED, known=GONE)
     assert GONE.cause in shown([listed], "acme", verbose=False).text
+
+
+def test_rows_of_operators_are_in_the_order_of_what_is_wrong_and_missing() -> None:
+    verdicts = {
+        "Abs": [Verdict.PASS],
+        "Add": [Verdict.UNSUPPORTED],
+        "And": [Verdict.PASS, Verdict.UNSUPPORTED],
+        "Cos": [Verdict.FAIL],
+        "Exp": [Verdict.UNSUPPORTED],
+        "Sin": [Verdict.FAIL, Verdict.FAIL],
+    }
+    records = [
+        record(verdict, op=OpVersion("", name, 1))
+        for name, of_operator in verdicts.items()
+        for verdict in of_operator
+    ]
+    backends = header("acme").backends
+    rows = totals.by_operator(backends, records, 10)
+    assert [*rows] == ["Sin", "Cos", "And", "Abs", "2 with nothing judged", "all"]
+    assert [*totals.by_operator(backends, records, 3)][:3] == ["Sin", "Cos", "2 others"]

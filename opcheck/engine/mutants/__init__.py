@@ -12,7 +12,9 @@ from opcheck.engine.mutants import (
     elements,
     guards,
     indices,
+    integers,
     loop_ends,
+    operands,
     places,
     pooling,
     poorer,
@@ -164,6 +166,8 @@ def causes_of(op: OpVersion) -> tuple[Mutant, ...]:
         roundings.mutants(),
         loop_ends.mutants(),
         poorer.mutants(declared, operator),
+        integers.mutants(declared),
+        operands.mutants(declared),
         versions.in_other_versions(op, operator, [*by_name.values()], _of_own),
     ):
         by_name.setdefault(mutant.name, replace(mutant, derived=True))

@@ -15,8 +15,9 @@ from opcheck.known import shipped_ledgers
 from opcheck.reading import Kind, operators_in, shipped_files
 
 HARDMAX1 = "DML_ACTIVATION_HARDMAX1"
-#: The operators whose suites are looked at as a whole in each version and type. Of the others that
-#: takes minutes, so that tests ask of the newest version in float32; `opcheck mutate` asks of all.
+#: The operators whose suites are looked at as a whole: in each version and type, at every level. Of
+#: the others that takes minutes, so that tests ask of core cases of the newest version in float32;
+#: `opcheck mutate` asks of all.
 WHOLE = ("Hardmax", "Softmax", "LpPool", HARDMAX1)
 
 
@@ -118,6 +119,17 @@ def shipped_cases(*ops: str) -> tuple[model.Case, ...]:
     if ops and {*ops} <= {*WHOLE}:
         return tuple(case for case in load((), WHOLE) if case.op.name in ops)
     return load((), ops or (() if IS_GATE else SOME))
+
+
+#: Whole suites are looked at without cases of more elements, which take too long.
+MOST_ELEMENTS = 132_000
+
+
+def whole_suites(*ops: str) -> tuple[model.Case, ...]:
+    """The cases, of every level, of those of these operators that are looked at as a whole."""
+    those = {*WHOLE} & {*ops}
+    cases = shipped_cases(*those) if those else ()
+    return tuple(case for case in cases if elements(case) <= MOST_ELEMENTS)
 
 
 def wait_until(there: Callable[[], object], seconds: float = 30) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from opcheck import interrupt, own_memory
 from opcheck.backends.address import nearest_settings
 from opcheck.backends.offers import Offer
@@ -49,11 +51,18 @@ def _facts() -> Iterator[tuple[str, str]]:
     yield "packages", ", ".join(f"{name} {version}" for name, version in about.packages.items())
     here = machine()
     yield "processor", here.processor or "unknown"
+    yield "blas", _blas()
     yield "memory", f"{own_memory.available() / _GIB:.1f} GiB"
     yield from look().items()
     yield "load", f"{here.load:g} of {plural(here.cores, 'processor')}"
     yield "cache", str(cache.folder_of_user() or "none: there is no home folder")
     yield "settings", _settings()
+
+
+def _blas() -> str:
+    """Return the library that NumPy multiplies matrices with, and its version."""
+    blas = np.show_config("dicts")["Build Dependencies"].get("blas", {})
+    return f"{blas.get('name', 'unknown')} {blas.get('version', '')}".strip()
 
 
 def _settings() -> str:
@@ -95,9 +104,14 @@ def _wrong(offers: Sequence[Offer], problems: Sequence[OpcheckError]) -> Iterato
         yield f"{folder} cannot be written: shipped cases are read anew each time"
     for offer in offers:
         if offer.state == "unusable" and offer.error:
-            yield f"backend {offer.name} cannot be used: {' '.join(offer.error.lines())}"
+            yield f"backend {offer.name} cannot be used: {'; '.join(_stripped(offer.error))}"
     for problem in problems:
-        yield " ".join(problem.lines())
+        yield "; ".join(_stripped(problem))
+
+
+def _stripped(error: OpcheckError) -> list[str]:
+    """Return the lines of an error without the blanks around them."""
+    return [line.strip() for line in error.lines()]
 
 
 def _is_writable(folder: Path) -> bool:

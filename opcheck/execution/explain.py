@@ -24,6 +24,8 @@ from opcheck.suite import load
 
 #: Fewer words than this are a name and no sentence.
 _LEAST_WORDS = 3
+#: The version behind an operator's name.
+_VERSION = re.compile(r"-\d+$")
 #: The most operators that are named.
 _NAMED = 12
 
@@ -108,10 +110,12 @@ def _about_defect(line: Line) -> Iterator[tuple[str, str]]:
 def _operator(name: str) -> Iterator[Explanation]:
     """Yield the versions of an operator of this name, in any case of letters; at most one item.
 
-    With them come the number of its shipped cases, and commands about it.
+    With them come the number of its shipped cases, and commands about it. A version behind the
+    name, as in Softmax-13, does not matter.
     """
+    wanted = _VERSION.sub("", name.lower())
     for op in reading.shipped_operators():
-        if op.lower() != name.lower():
+        if op.lower() != wanted:
             continue
         cases = load((), [op])
         versions = sorted({case.op for case in cases})

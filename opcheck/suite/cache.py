@@ -24,7 +24,7 @@ import opcheck
 from opcheck.model import Case, Level
 from opcheck.reading import shipped_folder, uncollected
 from opcheck.suite.expand import CaseFile
-from opcheck.suite.select import LEVELS
+from opcheck.suite.select import LEVELS, case_digest, names_files, set_stored_digest
 
 #: What cases are made of: classes of these modules, and these names. A file calls nothing else.
 _MODULES = {"ml_dtypes", "opcheck.model.case"}
@@ -79,13 +79,17 @@ def find(file: CaseFile, levels: Collection[Level]) -> tuple[Case, ...] | None:
 
 
 def packed(cases: Sequence[Case]) -> bytes:
-    """Return cases as bytes: a digest of 32 bytes, and the pickled cases that it is of."""
-    data = pickle.dumps(tuple(cases), pickle.HIGHEST_PROTOCOL)
+    """Return cases as bytes: a digest of 32 bytes, and what it is of, pickled.
+
+    That is the cases, and the digest of each case; None if files belong to it.
+    """
+    digests = [None if names_files(case.expect) else case_digest(case) for case in cases]
+    data = pickle.dumps((tuple(cases), digests), pickle.HIGHEST_PROTOCOL)
     return sha256(data).digest() + data
 
 
 def unpacked(data: bytes) -> tuple[Case, ...]:
-    """Return packed cases, whose arrays cannot be written to.
+    """Return packed cases, whose arrays cannot be written to; their digests are kept for them.
 
     Raises ValueError for damaged bytes; UnpicklingError for what is no case, and other errors of
     pickle for anything else.
@@ -93,7 +97,12 @@ def unpacked(data: bytes) -> tuple[Case, ...]:
     if sha256(data[32:]).digest() != data[:32]:
         raise ValueError("damaged")
     with uncollected():
-        found: tuple[Case, ...] = _Cases(io.BytesIO(data[32:])).load()
+        found: tuple[Case, ...]
+        digests: list[str | None]
+        found, digests = _Cases(io.BytesIO(data[32:])).load()
+    for case, digest in zip(found, digests, strict=True):
+        if digest is not None:
+            set_stored_digest(case, digest)
     for value in chain.from_iterable(case.attrs.values() for case in found):
         if isinstance(value, np.ndarray):
             value.flags.writeable = False

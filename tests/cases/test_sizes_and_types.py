@@ -26,7 +26,7 @@ from opcheck.model import Case, Computed, Fill, OpVersion, Rejected, Typed, Valu
 from opcheck.opset import versions
 from opcheck.suite import Selection, select
 from opcheck.suite.tensors import materialize
-from tests.asking import IS_GATE, SOME, WHOLE, judged_operators, shipped_cases
+from tests.asking import IS_GATE, SOME, WHOLE, judged_operators, shipped_cases, whole_suites
 
 CORE = select(shipped_cases(*WHOLE), Selection(level="core"))
 NEWEST = {
@@ -71,7 +71,10 @@ def test_past_every_power_of_two_there_is_a_size(op):
 
 @pytest.mark.parametrize("op", [op for op in NEWEST if not op.domain], ids=str)
 def test_every_attribute_is_asked_for_in_every_wrong_type(op):
-    values = [item for case in NEWEST[op] for item in case.attrs.items()]
+    """At some level: an engine that checks one of them checks the others."""
+    of_version = [case for case in whole_suites(op.name) if case.op == op]
+    in_float32 = [case for case in of_version if case.inputs[0].dtype.name == "float32"]
+    values = [item for case in in_float32 for item in case.attrs.items()]
     asked = {(name, value.type) for name, value in values if isinstance(value, Typed)}
     declared = versions(op.domain, op.name)[op.since].attributes
     assert {(name, kind) for name, it in declared.items() for kind in TYPES - {it.type}} <= asked

@@ -10,12 +10,11 @@ from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.errors import InvalidNode
 from opcheck.execution.mutate import CaseKills, cells, digest
 from opcheck.model.result import Cell
-from opcheck.suite import Selection, select
-from tests.asking import WHOLE, elements, shipped_cases
+from tests.asking import WHOLE, elements, whole_suites
 
 pytestmark = [pytest.mark.gate, pytest.mark.reads_all_suites]
 
-CELLS = cells(select(shipped_cases(*WHOLE), Selection(level="core")))
+CELLS = cells(whole_suites(*WHOLE))
 OPS = sorted({(cell.op.domain, cell.op.name) for cell in CELLS})
 #: From this share of agreement on two mutants are one.
 SAME = 0.99

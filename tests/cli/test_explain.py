@@ -133,6 +133,7 @@ def test_defects_in_outputs_are_known() -> None:
         ("ort-0046", "defect ORT-0046"),
         ("nan-in-maximum", "ruling nan-in-maximum"),
         ("hardmax", "operator Hardmax"),
+        ("Hardmax-13", "operator Hardmax"),
         ("saturated_in_float16", "mistake saturated_in_float16"),
         ("not_checked", "mistake not_checked"),
         ("last_of_ties+computed_in_float32", "mistake computed_in_float32"),

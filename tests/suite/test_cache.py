@@ -3,16 +3,19 @@
 import os
 import pickle
 import sys
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from opcheck.errors import CaseFileError
-from opcheck.suite import cache
+from opcheck.model import Golden
+from opcheck.suite import cache, case_digest
 from opcheck.suite.select import LEVELS
 
 load = sys.modules["opcheck.suite.load"]
+select = sys.modules["opcheck.suite.select"]
 
 TEXT = """\
 op: Constant
@@ -90,6 +93,25 @@ def test_what_was_read_once_is_not_read_again_and_is_the_same(suite, reads):
         other.flags.writeable,
     )
     assert again[0].outputs[0].dtype is first[0].outputs[0].dtype
+
+
+def test_digests_are_kept_with_their_cases_alone(suite, monkeypatch):
+    computed = [case_digest(case) for case in load._load(())]
+    again = load._load(())
+    # None of these is computed: that would end with an error.
+    monkeypatch.setattr(select, "_computed_digest", None)
+    assert [case_digest(case) for case in again] == computed
+    monkeypatch.undo()
+    assert case_digest(replace(again[0], rule="should")) != computed[0]
+
+
+def test_digests_of_golden_files_are_not_kept(suite, tmp_path):
+    (case, _) = load._load(())
+    golden = replace(case, expect=Golden(tmp_path))
+    (kept,) = cache.unpacked(cache.packed([golden]))
+    before = case_digest(kept)
+    (tmp_path / "output_0.pb").write_bytes(b"1")
+    assert case_digest(kept) != before
 
 
 def test_of_a_file_about_two_operators_those_asked_for_are_chosen(suite, reads):

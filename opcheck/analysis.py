@@ -435,6 +435,7 @@ class ChangeKind(StrEnum):
     LOST = "no longer supported"
     NOT_RUN = "no longer run"
     BAD_CASE = "the case is wrong now"
+    SELF = "compared with itself now"
     VANISHED = "missing"
     PASSES = "newly passing"
     OTHERWISE = "failing otherwise"
@@ -455,6 +456,7 @@ REGRESSIONS = frozenset(
         ChangeKind.LOST,
         ChangeKind.NOT_RUN,
         ChangeKind.BAD_CASE,
+        ChangeKind.SELF,
         ChangeKind.VANISHED,
     }
 )
@@ -691,6 +693,8 @@ def _kind(was: Record | None, now: Record | None, failed: bool, fails: bool) -> 
         return ChangeKind.VANISHED
     if fails and not failed:
         return ChangeKind.UNLISTED if was.verdict is Verdict.KNOWN else ChangeKind.FAILS
+    if now.self_check and not was.self_check and _was_good(was):
+        return ChangeKind.SELF
     if was.digest != now.digest:
         return _kind_of_edited(was, now)
     if fails or was.verdict is now.verdict:

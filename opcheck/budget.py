@@ -48,9 +48,9 @@ class Budget:
     #: The elements of tensors that are still held.
     held: int = 0
 
-    def run(self) -> None:
-        """Count one more run of a node, or of a graph in its attributes; raises BeyondBudget."""
-        self.runs += 1
+    def run(self, times: int = 1) -> None:
+        """Count more runs of a node, or of a graph in its attributes; raises BeyondBudget."""
+        self.runs += times
         self.foresee(0)
 
     def foresee(self, runs: int) -> None:

@@ -483,7 +483,8 @@ def _selected_cases(
     description = str(selection) if cases else selection.why_empty(all_cases)
     if scope is not None:
         cases = options.within_scope(cases, scope, given.backends.addresses)
-        description += f", scope of {', '.join(given.backends.addresses)}"
+        # A run of another scope is another selection, which `diff` and `merge` compare.
+        description += f", scope of {', '.join(given.backends.addresses)}: {scope}"
     interrupt.safe_place()
     return all_cases, cases, description
 

@@ -98,8 +98,9 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     says it computes: their tiers have no remark. `want` has a bound, and float64 values. `got` may
     have any byte order.
 
-    A tier after the first one that is not computed is left out. Raises what the formula raises
-    where a tier is evaluated for the first time, such as NotSupported in the first.
+    A tier after the first one that is not computed is left out, and so is a poorer one that allows
+    elements anything, if they are further off than its roundings scatter. Raises what the formula
+    raises where a tier is evaluated for the first time, such as NotSupported in the first.
     """
     got = elements.native(got)
     tiers = _computed_tiers(want.expected, declared)
@@ -131,6 +132,8 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
             # Next to their groups, which takes long to judge, as many are wrong or more.
             continue
         by_tier = judge(want, got, dtype, tier)
+        if tier.is_poorer and _scatters_beyond(want, got, tier, wrong & by_tier.unjudged):
+            continue
         if not ((by_tier.shares > 1) & wrong).any():
             explains = not tier.ranged or (want.expected.range_loss(tier) & wrong).any()
             if tier.remark and explains:
@@ -446,13 +449,16 @@ def _out_of_range(want: Want, actual: Floats, room: Room, tier: Tier) -> Mask:
     """Mask elements of `actual` that an intermediate result out of the range explains.
 
     They are lost in the tier and came as 0, infinite or NaN, if the tier is `ranged`; as infinite
-    or NaN, if an expected or declared arithmetic flushes; in other tiers there are none. `actual`
-    is in float64. A number outside of the operator's own range is not explained. Raises what the
-    formula raises where a tier is evaluated for the first time.
+    or NaN, if an expected or declared arithmetic flushes; in other tiers there are none. A 0 is not
+    explained if the value itself is out of the range, and nothing that is flushed makes it less.
+    `actual` is in float64. A number outside of the operator's own range is not explained. Raises
+    what the formula raises where a tier is evaluated for the first time.
     """
     beyond = elements.outside(actual, want.low, want.high) & ~np.isnan(actual)
     if tier.ranged:
-        gone = (~np.isfinite(actual) | (actual == 0)) & ~beyond
+        is_out_of_range = np.abs(want.values) - room.own > tier.arithmetic.largest
+        may_be_zero = (actual == 0) & ~is_out_of_range
+        gone = (~np.isfinite(actual) | may_be_zero) & ~beyond
         return np.asarray(want.expected.range_loss(tier) & gone)
     if tier.arithmetic.flushes and not tier.remark and room.lost is not None:
         # A declared arithmetic has its range too.
@@ -697,6 +703,25 @@ def scattering_as_declared(want: Want, got: Array, tier: Tier) -> Scattering | N
     if ratio <= DECLARED_SCATTER:
         return Scattering(ratio)
     return Scattering(ratio, f"{_scatter_in_words(ratio)} as far as {tier.name} explains")
+
+
+def _scatters_beyond(want: Want, got: Array, tier: Tier, part: Mask) -> bool:
+    """Return True if errors on random data are much further off than a tier's roundings scatter.
+
+    The elements in `part` count, however few: those for which the tier's bound says nothing, such
+    as a long sum in float16, for which 0 is within the bound. False for other data, for a whole
+    model, and if the tier has no deviation to compare with. `want` has a bound. `got` has the shape
+    of its values; infinities and NaN do not count. A formula that raises NotSupported has none.
+    """
+    if want.whole or not want.of_random_data or not part.any():
+        return False
+    with np.errstate(all="ignore"):
+        error = _errors(want, elements.wide(got))
+        ratios = []
+        for shift, deviation in want.expected.deviations_of(tier):
+            counts = part & np.isfinite(error) & (deviation > 0)
+            ratios.append(root_mean_square((error - shift)[counts] / deviation[counts]))
+    return bool(ratios) and min(ratios) > SCATTER
 
 
 def _scatter_in_words(ratio: float) -> str:

@@ -39,6 +39,8 @@ _Named: TypeAlias = Mapping[str, Any]
 _Values: TypeAlias = Sequence[Any]
 _INNER = "in the graph, "
 _BYTES_OF_HALF = 2
+#: A sequence that a node gives counts as one more run of a node for each so many tensors in it.
+_TENSORS_OF_A_RUN = 10
 #: Operators that convert a tensor to another type, which is all that they do.
 _CASTS = ("Cast", "CastLike")
 #: Since this version, operators of optionals also take tensors and sequences.
@@ -260,8 +262,9 @@ def _check_names(node: BodyNode, named: _Named) -> None:
 def _run_in_graph(node: BodyNode, named: _Named, spent: budget.Budget) -> _Values:
     """Return the outputs of a graph's node; an error names the innermost node of graphs in it.
 
-    spent: counts the run, and one tensor at a time. Raises InvalidNode for what the node's
-    specification forbids, NodeWithoutAnswer for what is not computed, BeyondBudget for too much.
+    spent: counts the run, more runs for a long sequence, and one tensor at a time. Raises
+    InvalidNode for what the node's specification forbids, NodeWithoutAnswer for what is not
+    computed, BeyondBudget for too much.
     """
     spent.run()
     try:
@@ -282,6 +285,8 @@ def _run_in_graph(node: BodyNode, named: _Named, spent: budget.Budget) -> _Value
     reader = reader_in_force()
     if reader is not None:
         reader.note_node(_named(node), outputs)
+    # A loop that appends to a sequence goes through all of it in each iteration.
+    spent.run(sum(len(x) // _TENSORS_OF_A_RUN for x in outputs if isinstance(x, list)))
     for x in outputs:
         budget.check(f"{node.op} gives a tensor", elements_of(x))
     return outputs

@@ -547,6 +547,15 @@ def _attended(inputs: Sequence[Any], attrs: Attrs) -> int:
     return int(batches * heads * length * (kept + past))
 
 
+def _overlaps(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return a quarter of the overlaps of boxes, each with each: several are held at once.
+
+    That is what all tensors may have that are held, next to one.
+    """
+    boxes = inputs[0].shape[1]
+    return int(boxes**2 // 4)
+
+
 def _named(names: str, rule: Rule) -> dict[str, Rule]:
     """Return the rule by each of the names."""
     return dict.fromkeys(names.split(), rule)
@@ -584,6 +593,7 @@ _RULES: Mapping[str, Rule] = {
     "MaxUnpool": _unpooled,
     "MelWeightMatrix": _mel,
     "Multinomial": _multinomial,
+    "NonMaxSuppression": _overlaps,
     "OneHot": _one_hot,
     "Pad": _pad,
     "QLinearMatMul": _quantized_matmul,

@@ -185,15 +185,19 @@ class CaseEvaluation:
             pass
         return None
 
-    def compared_on_other_data(self, backend: BackendInfo, answer: Outputs) -> Comparisons | None:
+    def compared_on_other_data(
+        self, backend: BackendInfo, answer: Outputs, *, is_off: bool = False
+    ) -> Comparisons | None:
         """Return the comparisons of an answer to the other data, one for each output.
 
         Other data have the shapes of the case's own, and show if a backend computes at all.
         `answer` is compared with each answer that is right there, up to the first that it matches,
         poorer arithmetic included; if it matches none, the comparisons are with the last. An empty
         tuple means that it is plainly right, or that only refusals are; None that nothing states
-        what is right. Raises what `answers_to_other_data` raises, and what the operator's formula
-        raises for a bound, such as NotSupported beyond a budget.
+        what is right. If the answer to the first data `is_off`, scatter is judged on these, too:
+        the bound of a poorer arithmetic alone may allow anything. Raises what
+        `answers_to_other_data` raises, and what the operator's formula raises for a bound, such as
+        NotSupported beyond a budget.
         """
         answers = self.answers_to_other_data
         if answers is None:
@@ -202,6 +206,8 @@ class CaseEvaluation:
         for wants in answers:
             if are_plainly_right(wants, answer, self.case.tolerance):
                 return ()
+            if is_off and expected.has_random_data(self.case):
+                wants = tuple(replace(want, of_random_data=True) for want in wants)
             compared = compare_outputs(
                 wants, answer, self.case.tolerance, declared=backend.accumulate
             )
@@ -474,17 +480,20 @@ class CaseEvaluation:
     ) -> Questions[verdict.Judgement | None]:
         """Judge the answer to other data; return None if it changes nothing about the `judgement`.
 
-        It is judged only if outputs came and the first answer passed; of a model, also if that has
-        poorer arithmetic or undecided elements. Nothing changes if there is no answer to other
-        data, or it is right; if it has poorer arithmetic, on a node or again; or if a fresh process
-        repeats a node's wrong answer. Otherwise a node is *unstable*, and a model fails or has
-        poorer arithmetic: see `_on_other_data`. Generator of no question or one: that asks for the
-        answer in question again. Raises what the operator's formula raises for a bound.
+        It is judged only if outputs came and the first answer passed, has poorer arithmetic, or is
+        off in what the text only suggests; of a model, also if that has undecided elements. Nothing
+        changes if there is no answer to other data, or it is right; if it has poorer arithmetic, on
+        a node or again; or if a fresh process repeats a node's wrong answer. Otherwise a node is
+        *unstable*, and a model fails or has poorer arithmetic: see `_on_other_data`. Generator of
+        no question or one: that asks for the answer in question again. Raises what the operator's
+        formula raises for a bound.
         """
         is_pass = judgement.verdict is Verdict.PASS
-        # A model of poorer arithmetic, or with undecided elements, may be wrong on other data.
-        is_vague = judgement.verdict is Verdict.BAD_CASE or verdict.is_right(judgement)
-        if answer.produced is None or not (is_pass or (self.is_computed_model and is_vague)):
+        is_undecided = self.is_computed_model and judgement.verdict is Verdict.BAD_CASE
+        # A warning about the first data does not excuse an old answer to other data.
+        is_eased = judgement.verdict is Verdict.WARN and self.case.leaves_rule_to_engine
+        is_tolerated = verdict.is_right(judgement) or is_undecided or is_eased
+        if answer.produced is None or not is_tolerated:
             return None
         other = yield from self._on_other_data(answer.produced, backend, is_off=not is_pass)
         if other is None or (other.failure == "precision" and not is_pass):
@@ -647,13 +656,14 @@ class CaseEvaluation:
         other data is no news. A wrong answer that only repeats the first one is *unstable* under
         the rule `must`. Any other that is wrong or, of a model, poorer is asked for again, in a
         fresh process. A model that is wrong again fails on other data; a node is *unstable* if its
-        fresh run differs, and is else let off. Generator of no question or one. Raises what the
-        operator's formula raises for a bound.
+        fresh run differs, and is else let off; if the first answer `is_off`, the fresh run has to
+        be right. Generator of no question or one. Raises what the operator's formula raises for a
+        bound.
         """
         answer = outcome.between
         if answer is None:
             return None
-        is_wrong, is_poorer = self._how_it_is_on_other_data(backend, answer)
+        is_wrong, is_poorer = self._how_it_is_on_other_data(backend, answer, is_off=is_off)
         if not is_wrong and (is_off or not is_poorer):
             return None
         # Only a stale answer is enough against a node: its case may be written for its own data.
@@ -664,22 +674,68 @@ class CaseEvaluation:
         fresh = _in_fresh_process(reply.outcome)
         if self.is_computed_model:
             return self._on_other_data_twice(answer, fresh, backend)
+        if is_off and not self._is_right_in(fresh, backend):
+            return None
         difference = self._difference_of_fresh(outcome, answer, fresh, backend)
         if difference is None:
             return None
         return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {difference}")
 
-    def _how_it_is_on_other_data(self, backend: BackendInfo, answer: Outputs) -> tuple[bool, bool]:
+    def _how_it_is_on_other_data(
+        self, backend: BackendInfo, answer: Outputs, *, is_off: bool
+    ) -> tuple[bool, bool]:
         """Return two answers: is it wrong on other data, and is it a model's of poorer arithmetic.
 
-        Undecided elements are not wrong. Both are False if nothing states what is right. Raises
+        Undecided elements are not wrong, nor is what is off in what the text only suggests. Both
+        are False if nothing states what is right. `is_off` as in `compared_on_other_data`. Raises
         what the operator's formula raises for a bound.
         """
-        compared = self.compared_on_other_data(backend, answer)
+        compared = self.compared_on_other_data(backend, answer, is_off=is_off)
         if compared is None:
             return False, False
         is_poorer = any(output.problem == "precision" for output in compared)
-        return not _are_right(compared), self.is_computed_model and is_poorer
+        is_wrong = not _are_right(compared) and not self._is_suggested_on_other_data(
+            backend, answer
+        )
+        return is_wrong, self.is_computed_model and is_poorer
+
+    def _is_suggested_on_other_data(self, backend: BackendInfo, answer: Outputs) -> bool:
+        """Return True if an answer to other data is off in nothing but what the text suggests.
+
+        Raises what the operator's formula raises for a bound.
+        """
+        if not self.case.leaves_rule_to_engine:
+            return False
+        question = self.question
+        admitted = [Answer(wants) for wants in self.answers_to_other_data or ()]
+        if not admitted:
+            return False
+        outcome = model.Produced((*answer,), 0.0, once=True)
+        judgement = verdict.judge(
+            self.case.rule,
+            admitted,
+            outcome,
+            tolerance=self.case.tolerance,
+            declared=backend.accumulate,
+        )
+        eased = eased_if_suggested(
+            self.case,
+            judgement,
+            outcome,
+            admitted,
+            lambda: expected.node_of(question.task, question.second),
+        )
+        # A warning that stays the same is one of a poorer arithmetic.
+        return eased.verdict is Verdict.WARN and judgement.verdict is not Verdict.WARN
+
+    def _is_right_in(self, fresh: Outcome, backend: BackendInfo) -> bool:
+        """Return True if a `fresh` run gave outputs that are right for the other data.
+
+        Raises what the operator's formula raises for a bound.
+        """
+        if not isinstance(fresh, model.Produced):
+            return False
+        return bool(self.is_right_on_other_data(backend, fresh.outputs))
 
     def _difference_of_fresh(
         self,

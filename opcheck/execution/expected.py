@@ -905,7 +905,7 @@ def _with_origin(
             raise WrongCase(f"it is no valid model: {contradiction}")
     is_whole = case.op == model.GRAPH
     # Scatter is judged once: on other data it is not a mistake.
-    is_random = is_whole or (inputs is asked.inputs and _has_random_data(case))
+    is_random = is_whole or (inputs is asked.inputs and has_random_data(case))
     is_own = not is_random and inputs is asked.inputs
     return tuple(
         replace(want, of_random_data=is_random, of_own_data=is_own, whole=is_whole)
@@ -1050,7 +1050,7 @@ def _require_a_defined_element(wants: Sequence[Want], undefined: Mapping[int, Ar
     raise Unsupported(f"opcheck's engine has no answer: {reason}")
 
 
-def _has_random_data(case: Case) -> bool:
+def has_random_data(case: Case) -> bool:
     """Return True if there are floating inputs of several elements, and all are drawn at random.
 
     Drawn is what a case fills uniformly or normally, without single values put in.

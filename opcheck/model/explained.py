@@ -247,6 +247,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "answering otherwise where several answers are right": "Both answers are right.",
         "unsupported now, and not right before": "It failed, and is unsupported now.",
         "another case now, not compared": "The case was edited.",
+        "compared with itself now": "The backend of NEW is opcheck's engine or the case's oracle, "
+        "whose passes prove nothing.",
         "no longer asked by this release": "A case of opcheck's own suites that its release of NEW"
         " does not ask by this command: it may be at level deep now.",
         "new, and not failing": "OLD does not have the case.",

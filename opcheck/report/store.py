@@ -306,6 +306,9 @@ class Reading(Generic[Head, Line, Result]):
         `begins` is the type of the line, "" if pydantic tells it; CaseFileError for another line.
         """
         data = data.removesuffix(b"\n")
+        repeated = _repeated_field(data)
+        if repeated is not None:
+            self.fail(number, one_line(f"{repeated}: it is there twice"))
         if self.left_out:  # other lines of the file have these fields too
             data = _without(data, self.left_out)
         try:
@@ -336,6 +339,31 @@ class Reading(Generic[Head, Line, Result]):
         is_short = finding["type"] != _NO_JSON and not isinstance(value, list | dict)
         got = f", got {shown(value)}" if is_short else ""
         self.fail(number, one_line(f"{place}{message}{got}"))
+
+
+class _RepeatedField(Exception):
+    """An object of JSON has a field twice."""
+
+
+def _repeated_field(data: bytes) -> str | None:
+    """Return a field that an object in a line of JSON has twice, of which a reader takes one.
+
+    None without one, and for what is not JSON.
+    """
+    try:
+        json.loads(data, object_pairs_hook=_check_fields)
+    except _RepeatedField as error:
+        return str(error)
+    except (ValueError, RecursionError):
+        return None
+    return None
+
+
+def _check_fields(pairs: list[tuple[str, Any]]) -> None:
+    """Raise _RepeatedField for an object that has a field twice."""
+    if len(dict(pairs)) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _RepeatedField(next(name for name in names if names.count(name) > 1))
 
 
 def _is_cut_short(data: bytes) -> bool:

@@ -43,6 +43,8 @@ class Scope:
     """
 
     def __init__(self, parts: Iterable[str]) -> None:
+        parts = tuple(parts)
+        self._text = ", ".join(sorted({*parts}))
         self._parts: list[_Part] = []
         errors: list[UsageError] = []
         for text in parts:
@@ -54,6 +56,9 @@ class Scope:
             each = [f"{error.message} ({error.hint})" for error in errors]
             raise UsageError("operators of the profile are wrong", "\n  ".join(each))
         self.operators = tuple(part.name for part in self._parts)
+
+    def __str__(self) -> str:
+        return self._text
 
     def has(self, op: OpVersion, dtype: str | None) -> bool:
         """Return True if a version of an operator is in the scope, with the type of its cases.

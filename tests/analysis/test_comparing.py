@@ -49,6 +49,14 @@ def code(old: Run, new: Run, **options: bool) -> Exit:
     return diff_status(old, new, compare(old, new), **options)[0]
 
 
+def test_a_pass_that_is_the_engine_s_own_now_is_a_regression() -> None:
+    """A profile may name the engine now, whose passes prove nothing."""
+    assert kind(one(PASS), one(PASS, self_check=True)) is ChangeKind.SELF
+    assert kind(one(PASS, self_check=True), one(PASS, self_check=True)) is None
+    assert kind(one(PASS, self_check=True), one(PASS)) is None
+    assert ChangeKind.SELF in REGRESSIONS
+
+
 #: What each verdict makes of the one before, but where that says otherwise.
 USUAL: dict[Verdict, ChangeKind] = {
     PASS: ChangeKind.PASSES,

@@ -39,6 +39,19 @@ def test_a_run_judges_the_scope_alone(run, scoped) -> None:
     assert operators_of(found.stdout) == {"Softmax", "Hardmax"}
     head = json.loads(found.stdout.splitlines()[0])
     assert "scope of mine" in head["selection"]
+    assert "Hardmax, Softmax@13+:float32" in head["selection"]
+
+
+def test_a_run_of_a_smaller_scope_covers_less_also_by_another_release(run, scoped, tmp_path):
+    """Releases may ask other cases by one command, and a profile that lost operators is another."""
+    scoped("Softmax@13+:float32", "Hardmax")
+    run("run", "--level", "smoke", "-b", "mine", "--report", "json=old.jsonl", code=0)
+    old = tmp_path / "old.jsonl"
+    head, *results = old.read_text().splitlines(keepends=True)
+    old.write_text("".join([head.replace('"opcheck":"', '"opcheck":"0.0'), *results]))
+    scoped("Hardmax")
+    run("run", "--level", "smoke", "-b", "mine", "--report", "json=new.jsonl", code=0)
+    run("diff", "old.jsonl", "new.jsonl", code=4)
 
 
 @pytest.mark.parametrize("words", [("--op", "Softmax"), ("--case", "Softmax/worked_example*")])

@@ -9,7 +9,7 @@ from onnx.parser import parse_model
 from opcheck import budget, opset
 from opcheck.engine import Node, Subgraph
 from opcheck.engine.evaluate import evaluate, exactly
-from opcheck.errors import BeyondBudget
+from opcheck.errors import BeyondBudget, NotSupported
 from opcheck.model import GRAPH
 from opcheck.opset import onnx_defs
 
@@ -171,6 +171,44 @@ def test_an_iteration_counts_also_if_its_graph_has_no_nodes(nodes):
         assert evaluate(node)[0].tolist() == [1] * 6
     with budget.limited(nodes=runs - 1), pytest.raises(BeyondBudget, match="--graph-nodes"):
         evaluate(node)
+
+
+GROWING = """(float[4] x) => (int64 y) <int64 m = {60}, bool c = {1}> {
+    s = SequenceConstruct (x)
+    t = Loop (m, c, s) <body = b (int64 i, bool d, seq(float[4]) v) => (bool e, seq(float[4]) w) {
+      e = Identity (d)
+      w = SequenceInsert (v, x)
+    }>
+    y = SequenceLength (t)
+}"""
+
+
+def test_a_long_sequence_counts_as_more_runs():
+    """A run for each ten tensors of each sequence that a node gives."""
+    node = net(GROWING)
+    lengths = range(2, 62)
+    runs = 1 + 3 + 60 * (1 + 2) + sum(length // 10 for length in lengths) + 61 // 10
+    with budget.limited(nodes=runs):
+        assert evaluate(node)[0].tolist() == 61
+    with budget.limited(nodes=runs - 1), pytest.raises(BeyondBudget, match="--graph-nodes"):
+        evaluate(node)
+
+
+def test_overlaps_of_boxes_count():
+    def selecting(boxes: int) -> Node:
+        scores = np.ones((1, 1, boxes), np.float32)
+        inputs = (np.ones((1, boxes, 4), np.float32), scores)
+        return Node(onnx_op("NonMaxSuppression", 11), inputs, {})
+
+    assert evaluate(selecting(20))[0].shape == (0, 3)
+    with budget.limited(elements=100), pytest.raises(BeyondBudget, match="--graph-elements"):
+        evaluate(selecting(21))
+
+
+def test_a_determinant_of_too_many_rows_is_not_computed():
+    matrix = np.random.default_rng(0).normal(size=(1000, 1000))
+    with pytest.raises(NotSupported, match="1000 rows"):
+        evaluate(Node(onnx_op("Det", 22), (matrix,), {}))
 
 
 ENDLESS = """(float[4] x) => (float[4] y) <bool c = {1}> {

@@ -408,6 +408,21 @@ def test_no_measure_is_a_number_that_json_has_not(file, word):
     assert said.startswith(":3:1: used: ")
 
 
+@pytest.mark.parametrize(
+    ("field", "repeated"),
+    [
+        ('"verdict":', '"verdict":"pass","verdict":'),
+        ('"output":', '"output":"Z","output":'),
+    ],
+)
+def test_no_field_is_there_twice(file, field, repeated):
+    """A reader takes one of them, and another reader the other."""
+    line = LINES[2].replace(field, repeated, 1)
+    assert line != LINES[2]
+    [said] = complaint(file([*LINES[:2], line, *LINES[3:5]]))
+    assert said.startswith(f":3:1: {field[1:-2]}: ")
+
+
 def test_a_line_of_300_mb_is_refused_and_never_held(tmp_path, wording):
     path = tmp_path / "run.jsonl"
     with path.open("wb") as out:

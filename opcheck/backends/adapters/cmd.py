@@ -251,6 +251,8 @@ PROTOCOL = 1
 _PATIENCE = 2.0
 #: No line of a program is longer: base64 of what a tensor's file may hold, and some.
 _LONGEST_LINE = 3 << 29
+#: Nor is its first line, which has its name and version.
+_LONGEST_HELLO = 1 << 20
 
 _FAILURES: dict[str, type[Exception]] = {
     "unsupported": NotSupported,
@@ -288,7 +290,7 @@ class Persistent:
         #: Ends the program, at the latest with this object or Python; `alive` until then.
         self.close = weakref.finalize(self, _end, self._process, folder)
         try:
-            self.version = read_hello(self._line())
+            self.version = read_hello(self._line(_LONGEST_HELLO))
         except (BrokenProtocol, base.ProcessDied) as error:
             self.close()
             hint = "only a command with {model}, {inputs} and {outputs} is run once for each case"
@@ -304,7 +306,7 @@ class Persistent:
                 stdin.flush()
             except OSError:
                 raise self._died() from None
-            kind, value = read_reply(self._line(), number, answer)
+            kind, value = read_reply(self._line(_LONGEST_LINE), number, answer)
         except (BrokenProtocol, base.ProcessDied):
             self.close()  # it might answer the next question with the answer to this one
             self._model = None
@@ -313,9 +315,12 @@ class Persistent:
             raise _FAILURES[kind](str(value).strip() or f"{kind}, without a reason")
         return value
 
-    def _line(self) -> bytes:
-        """Return the next line of the program; raises ProcessDied if there is none."""
-        line = not_none(self._process.stdout).readline(_LONGEST_LINE)
+    def _line(self, longest: int) -> bytes:
+        """Return the next line of the program, or so many bytes of a longer one.
+
+        Raises ProcessDied if there is none.
+        """
+        line = not_none(self._process.stdout).readline(longest)
         if not line:
             raise self._died()
         return line
@@ -419,13 +424,28 @@ def read_reply(line: bytes, number: int, answer: str) -> tuple[str, Any]:
 def _object(line: bytes) -> dict[str, Any]:
     """Return the JSON object in a line; raises BrokenProtocol for anything else."""
     try:
-        message = json.loads(line)
+        message = json.loads(line, object_pairs_hook=_without_repeats)
+    except _RepeatedKey as error:
+        raise BrokenProtocol(f"the key {error} is there twice: {_shown(line)}") from None
     except (ValueError, RecursionError):
         message = None
     if not isinstance(message, dict):
         problem = "its standard output is for the protocol alone; everything else goes to standard"
         raise BrokenProtocol(f"no JSON object: {_shown(line)} ({problem} error)")
     return message
+
+
+class _RepeatedKey(Exception):
+    """An object of JSON has a key twice, of which a reader takes one."""
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; raises _RepeatedKey, with the key, if one is there twice."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _RepeatedKey(repr(next(key for key in keys if keys.count(key) > 1)))
+    return fields
 
 
 def _check_keys(message: dict[str, Any], known: set[str], line: bytes) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from opcheck import numbers as xp
 from opcheck.engine.operators import Formula, formulas_of_versions, operator, raise_unspecified
-from opcheck.errors import reject
+from opcheck.errors import decline, reject
 from opcheck.numbers import Tensor
 from opcheck.numbers.faulty import bare
 
@@ -27,6 +27,10 @@ Determinants: TypeAlias = Callable[[Tensor], Tensor]
 ROUNDOFF = 2.0**-24
 #: Errors stay below this, so that they can be added up.
 MOST_ROOM = 1e300
+#: The time of a product of whole numbers grows with this power of their length.
+POWER_OF_PRODUCTS = 1.6
+#: The most steps of an elimination, some ten seconds.
+MOST_WORK = 5e9
 #: Digits of a whole number that float64 holds in its range.
 MOST_BITS = 1000
 
@@ -93,14 +97,24 @@ def eliminated(X: Tensor) -> Tensor:
     return high + (middle + low) + (xp.inexact(most, 1, deviation) - most)
 
 
+def check_work(size: int, bits: int) -> None:
+    """Raise NotSupported for too large a matrix: of `size` rows, and whole numbers of these `bits`.
+
+    The elimination takes size³ products of whole numbers that have up to size · bits bits.
+    """
+    work = size**3 * (size * bits / 64) ** POWER_OF_PRODUCTS
+    decline(work > MOST_WORK, f"the determinant of a matrix of {size} rows takes too long")
+
+
 def exact(matrix: Matrix) -> Sequence[float]:
     """Return three numbers that add up to the determinant, by Bareiss's elimination.
 
     It divides whole numbers without a remainder: by the pivot before. The matrix is finite and not
-    empty; of a singular one all three are 0.
+    empty; of a singular one all three are 0. Raises NotSupported for a large matrix.
     """
     mantissas, exponents = np.frexp(matrix)
     least = int(exponents.min())
+    check_work(len(matrix), 53 + int(exponents.max()) - least)
     whole = np.ldexp(mantissas, 53).astype(np.int64).astype(object)
     whole = whole << (exponents - least).astype(object)
     sign = 1

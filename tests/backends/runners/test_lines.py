@@ -70,6 +70,8 @@ def test_a_reply_is_one_of_four(line: bytes, reply: tuple[str, Any]) -> None:
         b'{"id": 3, "outputs": [], "error": "x"}',
         b'{"id": 3, "unsupported": true}',
         b'{"id": 3, "error": null}',
+        b'{"id": 3, "outputs": [], "outputs": []}',
+        b'{"id": 3, "outputs": [{"shape": [1], "shape": [2]}]}',
     ],
 )
 def test_any_other_reply_is_told_with_its_line(line: bytes, wording: Wording) -> None:

@@ -15,6 +15,7 @@ from opcheck.engine.mutants import (
     integers,
     loop_ends,
     operands,
+    overflow,
     places,
     pooling,
     poorer,
@@ -74,7 +75,7 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
     of_schema = tuple(schema.mutants(op, operator))
     _check_names(operator, own, of_schema)
     mutants: dict[str, Mutant] = {}
-    _add(op, chain(map(_of_own, own), of_schema), mutants)
+    _add(op, chain(map(_of_own, own), overflow.mutants(operator), of_schema), mutants)
     # An own one takes the place of a general one of that name, as Softmax's `nan_skipped` does.
     _add(op, [mutant for mutant in _general(op, operator) if mutant.name not in mutants], mutants)
     return tuple(mutants.values())

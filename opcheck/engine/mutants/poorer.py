@@ -17,7 +17,7 @@ from opcheck.engine.mutants import elements as el
 from opcheck.engine.mutants.elements import FLOATS, LONG, through
 from opcheck.engine.mutants.mutant import Mutant, reading
 from opcheck.engine.node import Node
-from opcheck.engine.operators import Operator
+from opcheck.engine.operators import Formula, Operator
 from opcheck.grouping import not_none
 from opcheck.model import Array
 from opcheck.numbers.plain import axes_of
@@ -63,13 +63,30 @@ def _of_steps(schema: Schema) -> Iterator[Mutant]:
 
 def steps_in(narrow: Any, node: Node) -> Sequence[Array]:
     """Mutant: inputs, and the result of each function of the formula, are rounded to `narrow`."""
+    return rounded_steps(narrow, node.with_inputs(partial(_rounded, narrow)))
+
+
+def rounded_steps(narrow: Any, node: Node, formula: Formula | None = None) -> Sequence[Array]:
+    """Return the outputs of a formula of which the result of each function is rounded to `narrow`.
+
+    formula: in place of the operator's own, None for that. Raises InvalidNode, NotSupported and
+    MemoryError as `evaluate` does.
+    """
     rounding = partial(_rounded, narrow)
+    called = node.primitives if formula is None else _functions_of(formula, node)
     faults: dict[str, Any] = {
-        name: partial(_of_result, rounding) for name in node.primitives if " " not in name
+        name: partial(_of_result, rounding) for name in called if " " not in name
     }
     if "mean" in faults:
         faults["mean"] = partial(_mean_by_sum, rounding)
-    return evaluate(node.with_inputs(rounding), faults=faults)
+    return evaluate(node, formula, faults=faults)
+
+
+def _functions_of(formula: Formula, node: Node) -> set[str]:
+    """Return the functions that a formula in place of the operator's own calls on this node."""
+    trace: set[str] = set()
+    evaluate(node, formula, trace=trace)
+    return trace
 
 
 def _rounded(narrow: Any, x: Any) -> Any:

@@ -253,6 +253,24 @@ MADE = [
         id="integers of another input than the leading one",
     ),
     pytest.param(
+        "steps_overflow",
+        node("Asinh", 22, np.float16([60000, 0, np.inf, -np.inf])),
+        [[np.inf, 0, np.inf, -np.inf]],
+        id="a square beyond the range of float16",
+    ),
+    pytest.param(
+        "steps_overflow",
+        node("Tanh", 13, np.float32([45, -45, 0])),
+        [[np.nan, -1, 0]],
+        id="a quotient of two infinities",
+    ),
+    pytest.param(
+        "steps_overflow",
+        node("Elu", 22, np.float16([12, -12, 0]), alpha=0.0),
+        [[np.nan, 0, 0]],
+        id="infinity of the other branch times 0",
+    ),
+    pytest.param(
         "steps_in_float16",
         node("ReduceMean", 18, np.float16([60000, 60000])),
         [[np.inf]],

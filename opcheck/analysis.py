@@ -396,12 +396,17 @@ def causes(results: Iterable[Record], *, folded: bool = False) -> list[Cause]:
 
 
 def _accepting(accepted: Sequence[Record]) -> Cause:
-    """Return the one cause of all invalid models that were accepted."""
-    rules = {without_numbers(_ACCEPTED.sub("", result.reason)) for result in accepted}
+    """Return the one cause of all invalid models that were accepted.
+
+    It shows the rule if there is only one, without its numbers unless all cases break it alike.
+    """
+    sentences = {_ACCEPTED.sub("", result.reason) for result in accepted}
+    rules = {without_numbers(sentence) for sentence in sentences}
     cases = plural(len(accepted), "case")
     text = f"accepts invalid models: {cases} of {plural(len(rules), 'rule')}"
     if len(rules) == 1:
-        text += f" ({rules.pop()})"
+        shown = sentences if len(sentences) == 1 else rules
+        text += f" ({shown.pop()})"
     diagnosis = Diagnosis(None, f"{text}; {_NOT_VALIDATING}")
     return Cause(diagnosis, tuple(accepted), folded=True)
 

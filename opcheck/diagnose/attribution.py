@@ -3,8 +3,9 @@
 A mutant that any pass contradicts is dropped. Failures that no mutant explains are explained by
 facts that their cases share and others do not, which `rules` finds: a condition, of one or two
 facts. A *group* is the failures of one operator that fail in one way: of one kind, or also with one
-message. Those *left* of it have no cause yet. A cause that is *chosen* for a case stays. The
-*subject* of a result is its case, or the legal twin of that. Sets of cases are bits of integers.
+message. Those *left* of it have no cause yet. A cause that is *chosen* for a case stays, unless one
+is found that explains all in place of several. The *subject* of a result is its case, or the legal
+twin of that. Sets of cases are bits of integers.
 
 What looks at the passes raises what recalling one raises (`Suspects`), such as MemoryError.
 """
@@ -382,8 +383,9 @@ class _OperatorFailures:
     def explained(self, standing: Counter[str]) -> Iterator[tuple[str, tuple[Diagnosis, ...]]]:
         """Yield the id of each failing case with its diagnoses: its cause, then mutants that fit.
 
-        Causes are chosen in turns; the first that a case gets stays. `standing`, the number of
-        cases by mutant over all operators, breaks ties. All causes are chosen before the first item
+        Causes are chosen in turns; the first that a case gets stays, but for one that explains all
+        in place of several (3). `standing`, the number of cases by mutant over all operators,
+        breaks ties. All causes are chosen before the first item
         comes. Raises KeyboardInterrupt if the user interrupts it, and what `ask` raises.
         """
         by_failure: dict[Failure | None, list[DiagnosedResult]] = defaultdict(list)
@@ -713,10 +715,10 @@ class _OperatorFailures:
     def _choose_one_for_all_elements(self, group: Sequence[DiagnosedResult]) -> None:
         """Choose what is given where, in `chosen`, for a group of which mutants explain parts.
 
-        It must explain nearly all whose elements are known, at least half of the group; of the
-        others it is the probable cause. Nothing is chosen if one mutant explains nearly all, for
-        other failures than wrong values, and without time, of which a part is left to ask the
-        backend.
+        It must explain nearly all whose elements are known, at least half of the group, and takes
+        the place of what was chosen for these. Of larger ones it is the probable cause. Nothing is
+        chosen if one mutant explains nearly all, for other failures than wrong values, and without
+        time, of which a part is left to ask the backend.
         """
         if group[0].record.failure != "values" or self._has_one_cause(group):
             return
@@ -733,16 +735,19 @@ class _OperatorFailures:
                     explained = [results[number] for number in sorted(found.explained)]
                     counts = self._counts_of_elements(explained, group)
                     self._choose(Diagnosis(None, f"gives {found.text}", counts), explained)
-                    unknown = [result for result in group if result.case.id not in failing]
+                    largest = max(map(_nbytes, explained))
+                    larger = [result for result in group if _nbytes(result) > largest]
+                    unknown = [result for result in larger if result.case.id not in failing]
                     text = f"{_PROBABLY}gives {found.text}"
                     counts = (len(unknown), len(unknown), 0, 0)
                     self._choose(Diagnosis(None, text, counts), unknown)
                     return
 
     def _has_one_cause(self, group: Sequence[DiagnosedResult]) -> bool:
-        """Return True if one cause explains nearly all questions of a group, or all of one type.
+        """Return True if one mutant is chosen for nearly all questions of a group.
 
-        Those that are too large to be compared do not count.
+        Causes without a mutant count together as one. Results that are too large to be compared do
+        not count. True if all are.
         """
         compared = [result for result in group if _nbytes(result) <= LARGEST]
         by_cause: dict[str | None, list[DiagnosedResult]] = defaultdict(list)

@@ -268,9 +268,11 @@ def test_accepted_invalid_models_are_one_folded_cause_below_all_others(
     found = causes([*accepted, wrong], folded=True)
     assert [(cause.folded, len(cause.results)) for cause in found] == [(False, 1), (True, 3)]
     assert found[-1].looks == wording
-    # A single rule is named; unfolded, each has its cause.
+    # A single rule is named, with its numbers if they are alike; unfolded, each has its cause.
     (only,) = causes(accepted[:2], folded=True)
     assert only.looks == wording
+    (alike,) = causes([accepted[0], accepted[0]], folded=True)
+    assert f"2 cases of 1 rule ({reasons[0]});" in alike.diagnosis.text
     assert [cause.diagnosis for cause in causes(accepted)] == [named]
 
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from opcheck.engine.mutants.mutant import Mutant, faulty, reading
+from opcheck.engine.mutants.mutant import Mutant, evaluated, reading
 from opcheck.engine.node import Node
+from opcheck.errors import InvalidNode, WrongOperator
 from opcheck.model import Array
 from opcheck.opset import Schema
 
@@ -47,7 +48,8 @@ def mutants(schema: Schema) -> Iterator[Mutant]:
     for one, other in combinations(range(_MOST_MOVED), 2):
         name = f"moved_axes_{one}_and_{other}_exchanged"
         text = f"where axes are moved, the ones that become {one} and {other} were exchanged"
-        yield faulty("permute_dims", name, text, partial(with_axes_exchanged, one, other))
+        answer = partial(_with_moved_axes_exchanged, one, other)
+        yield Mutant(name, text, answer, primitive="permute_dims")
 
 
 def first_entry_for_all(place: int, axis: int, node: Node) -> Node:
@@ -72,6 +74,20 @@ def _of_inputs(start: int, stop: int | None, node: Node) -> Sequence[Array]:
         return [np.broadcast_to(out, right.shape).copy()]
     except ValueError:
         return [out]
+
+
+def _with_moved_axes_exchanged(one: int, other: int, node: Node) -> Sequence[Array]:
+    """Mutant: two axes of those that are moved take each other's place.
+
+    Raises InvalidNode where the formula cannot go on with the shape that it gets then.
+    """
+    if not node.is_legal:
+        return node.right
+    fault = partial(with_axes_exchanged, one, other)
+    try:
+        return evaluated(None, {"permute_dims": fault}, node)
+    except WrongOperator as error:
+        raise InvalidNode("axes that were moved wrongly do not fit what follows") from error
 
 
 def with_axes_exchanged(one: int, other: int, original: Any, x: Any, axes: Sequence[int]) -> Any:

@@ -511,3 +511,12 @@ def test_a_gate_of_an_lstm_reads_the_slice_of_another() -> None:
     read = node("LSTM", 14, X, W[:, [0, 1, 0, 3]], R[:, [0, 1, 0, 3]], hidden_size=1)
     cause = made("forget_gate_reads_input_in_W_and_R", on)
     assert cause == [output.tolist() for output in read.right]
+
+
+def test_axes_moved_to_where_the_formula_cannot_go_on_are_refused() -> None:
+    """A recurrence whose batches and lengths change places has weights of other shapes."""
+    weights = np.ones((1, 2, 3), np.float32)
+    on = node("RNN", 14, np.ones((4, 1, 3), np.float32), weights, weights[..., :2], hidden_size=2)
+    assert on.is_legal
+    (cause,) = (one for one in causes_of(on.op) if one.name == "moved_axes_0_and_1_exchanged")
+    assert isinstance(cause.made_on(on), InvalidNode)

@@ -336,18 +336,29 @@ def run(given: RunOptions) -> NoReturn:
 
 
 def _asked_of(given: RunOptions) -> kept.Asked:
-    """Return the words of the command line that name cases and backends, by what they name."""
+    """Return words of the command line by what they are about: cases, backends, what fails."""
     dims = [["--dim", f"{name}={size}"] for name, size in given.model.dims.items()]
     if given.model.inputs is not None:
         dims.append(["--inputs", str(given.model.inputs)])
     config = given.backends.config
     level = given.cases.level
+    ledgers = [word for path in given.known for word in ("--known", str(path))]
+    if given.no_known:
+        ledgers.append("--no-known")
+    demands = {
+        "--strict": given.strict,
+        "--require-supported": given.require_supported,
+        "--require-reproducible": given.require_reproducible,
+        "--allow-unexpected-passes": given.allow_unexpected_passes,
+    }
     return {
         "files": [str(path) for path in given.cases.paths],
         "models": [word for words in dims for word in words],
         "level": [] if level == options.DEFAULT_LEVEL else ["--level", level],
         "config": [] if config is None else ["--config", str(config)],
         "backends": [word for address in given.backends.addresses for word in ("-b", address)],
+        "ledgers": ledgers,
+        "demands": [option for option, is_given in demands.items() if is_given],
     }
 
 

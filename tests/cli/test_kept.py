@@ -92,7 +92,7 @@ def test_without_the_files_of_the_last_run_the_command_that_names_them_is_printe
     run, kept
 ) -> None:
     run(*RUN, code=1)
-    again = "opcheck run cases.yaml -b reference --lf"
+    again = "opcheck run cases.yaml -b reference --no-known --lf"
     without = ("run", "--op", "Hardmax", "--level", "smoke", "--lf", "--format", "json")
     assert again in run(*without, "-b", "reference", code=4).stderr
     run(*RUN, code=1)

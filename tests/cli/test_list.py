@@ -82,7 +82,7 @@ def quoting(tmp_path):
 def test_clauses_are_the_sentences_of_the_pages_of_the_operators_at_hand(run, wording):
     found = run("list", "--clauses", "--op", "DML_ACTIVATION_HARDMAX1", code=0)
     assert found.stdout.startswith("DML_ACTIVATION_HARDMAX1-1  https://")
-    assert "every_set_of_axes ×54" in found.stdout
+    assert "every_set_of_axes ×" in found.stdout
     assert lines_with(found.stdout, "which devices have") == wording
     assert "not tested" not in found.stdout
     assert "Hardmax-13" not in found.stdout

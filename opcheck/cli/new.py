@@ -25,6 +25,11 @@ _PROFILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
 _ANY_NAME = "mine"
 #: The example that each kind of backend begins as.
 _EXAMPLES = {"python": "my_backend.py", "lines": "persistent.py", "program": "one_shot.cpp"}
+#: The example that each operator begins as, and the names there of operator and domain.
+_OPERATOR = "my_operator.py"
+_OPERATOR_NAME, _DOMAIN_NAME = "MyOperator", "my.domain"
+#: DOMAIN.NAME of an operator, such as my.domain.Swish.
+_DOMAIN_AND_NAME = re.compile(r"(?P<domain>[a-z]\w*(?:\.[a-z]\w*)*)\.(?P<op>[A-Z]\w*)", re.ASCII)
 _WORKFLOWS = Path(".github/workflows")
 _SETTINGS = """\
 # Backends by name, for `opcheck run -b {name}`. All keys: docs/writing-a-backend.md, Profiles.
@@ -69,6 +74,13 @@ class NewCaseOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NewOperatorOptions:
+    """Options of `opcheck new operator`."""
+
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class NewGateOptions:
     """Options of `opcheck new gate`."""
 
@@ -80,7 +92,7 @@ class NewGateOptions:
 
 @click.group(name="new", cls=Commands)
 def command() -> None:
-    """Write files to begin with: a backend, a case file, or a gate.
+    """Write files to begin with: a backend, a case file, an operator, or a gate.
 
     They run as they are. No file that is there is changed.
 
@@ -88,6 +100,7 @@ def command() -> None:
     opcheck new backend mine              a backend in Python, mine.py
     opcheck new backend mine --kind lines    a program that answers in lines of JSON
     opcheck new case Softmax              a case file, softmax.yaml
+    opcheck new operator acme.Swish       what is right for an operator of your own, swish.py
     opcheck new gate --backend py:mine    settings, and workflows of GitHub
     """
 
@@ -155,6 +168,57 @@ def case(given: NewCaseOptions) -> None:
     _write({file: sample_text(given.op, str(file))})
     quoted = shlex.quote(str(file))
     _show_next([f"opcheck list {quoted}", f"opcheck run {quoted} -b onnxruntime"])
+
+
+@command.command(name="operator")
+@click.argument("name", metavar="DOMAIN.NAME")
+@options.takes(NewOperatorOptions)
+def operator(given: NewOperatorOptions) -> None:
+    """Write the specification of an operator of your own domain, and models that ask for it.
+
+    It has the sentences, a function of ONNX's operators, and answers worked out by hand. What it
+    writes is judged by these answers, and the model by the function. A backend that has a kernel of
+    this name may run it, any other runs the function.
+
+    \b
+    opcheck new operator acme.Swish && python swish.py
+    opcheck run swish -b onnxruntime
+
+    A case file of an operator of ONNX is begun by `opcheck new case`.
+
+    Exit codes: 0 written, 2 wrong usage, or the file is there, 4 it cannot be written.
+    """
+    from opcheck.reading import shipped_folder
+
+    domain, op = _domain_and_name(given.name)
+    example = shipped_folder("examples") / _OPERATOR
+    stem = op.lower()
+    text = example.read_text("utf-8").replace(example.stem, stem)
+    text = text.replace(_OPERATOR_NAME, op).replace(_DOMAIN_NAME, domain)
+    _write({Path(f"{stem}.py"): text})
+    _show_next(
+        [
+            f"python {stem}.py",
+            f"opcheck run {stem} -b onnxruntime",
+            f"opcheck run {stem}/model.onnx --dim rows=3 --dim columns=5 -b onnxruntime",
+        ]
+    )
+
+
+def _domain_and_name(name: str) -> tuple[str, str]:
+    """Return the domain and the name of an operator that is called DOMAIN.NAME.
+
+    Raises UsageError for another form, and for a domain whose operators opcheck knows.
+    """
+    from opcheck import opset
+
+    found = _DOMAIN_AND_NAME.fullmatch(name)
+    if found is None:
+        raise UsageError(f"{name!r} is no operator of a domain", "write it as acme.Swish")
+    if found["domain"] in ("ai.onnx", *opset.domains()):
+        hint = "choose a domain of your own; `opcheck new case OP` begins a case file"
+        raise UsageError(f"{name!r}: the domain {found['domain']} has its own specification", hint)
+    return found["domain"], found["op"]
 
 
 @command.command(name="gate")

@@ -82,6 +82,8 @@ _LEVEL = click.Choice(["smoke", "core", "deep", "huge"], case_sensitive=False)
 _MAX_DIGITS = 18
 #: The most files that a message names.
 _FILES_SHOWN = 5
+#: The most parts of a profile's scope that are named.
+_PARTS_SHOWN = 3
 
 
 def takes(kind: type[Options]) -> Callable[[Callable[[Options], None]], Callable[..., None]]:
@@ -502,25 +504,29 @@ def _hint_at_timed(op: str, timed: "Sequence[str]", *, is_file: bool) -> str:
 
 
 def scope_of(addresses: Sequence[str]) -> "Scope | None":
-    """Return what the backends are for, by their profiles; None if one of them is for everything.
+    """Return what the backends are for, by their profiles; None if no profile states it.
 
-    Raises UsageError for a part of a profile's `operators` that names nothing.
+    A run asks each of its backends the same cases. Raises UsageError where they are for different
+    operators, and for a part of a profile's `operators` that names nothing.
     """
     from opcheck.backends.address import DEFAULT, profiles
     from opcheck.suite.scope import Scope
 
     known = profiles(Path.cwd())
     stated = {
-        address: known[address].operators if address in known else ()
+        address: frozenset(known[address].operators if address in known else ())
         for address in addresses or DEFAULT
     }
-    if not all(stated.values()):
-        for address, operators in stated.items():
-            if operators:
-                others = "another backend of this run is for all"
-                note(f"operators of profile {plain_text.one_line(address)} are not used: {others}")
-        return None
-    return Scope(part for parts in stated.values() for part in parts)
+    scopes = {*stated.values()}
+    if len(scopes) > 1:
+        each = [
+            f"{plain_text.one_line(address)} for {few(sorted(parts), _PARTS_SHOWN) or 'all'}"
+            for address, parts in stated.items()
+        ]
+        hint = "run each by itself, or name what all of them are asked, by --op"
+        raise UsageError(f"backends for different operators: {'; '.join(each)}", hint)
+    [parts] = scopes
+    return Scope(sorted(parts)) if parts else None
 
 
 def within_scope(

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 
+import onnx
 import pytest
 import yaml
 
@@ -30,6 +31,39 @@ def test_a_new_program_in_cpp_conforms(run, tmp_path) -> None:
     subprocess.run(["g++", "-std=c++17", "-o", "engine", "engine.cpp"], cwd=tmp_path, check=True)
     case = "Hardmax/worked_example@opset=13,dtype=float32,attrs.axis=none"
     run("run", "--case", case, "-b", "cmd:./engine {model} {inputs} {outputs}", code=0)
+
+
+@pytest.fixture
+def new_operator(run, tmp_path):
+    """A function that writes a new operator, acme.nn.Swish; of an edited text, if one is given."""
+    pytest.importorskip("onnxruntime")
+
+    def write(old: str = "", new: str = "") -> None:
+        run("new", "operator", "acme.nn.Swish", code=0)
+        file = tmp_path / "swish.py"
+        text = file.read_text()
+        assert old in text
+        file.write_text(text.replace(old, new) if old else text)
+        subprocess.run([sys.executable, "swish.py"], cwd=tmp_path, check=True)
+
+    return write
+
+
+def test_a_new_operator_is_right_by_its_answers_and_by_its_function(
+    run, tmp_path, new_operator
+) -> None:
+    new_operator()
+    model = onnx.load(tmp_path / "swish" / "model.onnx")
+    [node] = model.graph.node
+    assert (node.domain, node.op_type) == ("acme.nn", "Swish")
+    run("run", "swish", "-b", "onnxruntime", code=0)
+    sizes = ("--dim", "rows=3", "--dim", "columns=5")
+    run("run", "swish/model.onnx", *sizes, "-b", "onnxruntime", code=0)
+
+
+def test_a_new_operator_whose_function_contradicts_its_answers_fails(run, new_operator) -> None:
+    new_operator("Mul(positive, positive)", "Mul(X, X)")
+    run("run", "swish", "-b", "onnxruntime", code=1)
 
 
 @pytest.mark.parametrize("op", ["Softmax", "conv", "StringSplit", "Add", "Loop"])
@@ -98,6 +132,7 @@ def test_a_gate_with_a_name_or_an_operator_that_cannot_be_is_not_written(
     [
         (("backend", "mine"), "mine.py"),
         (("case", "Softmax"), "softmax.yaml"),
+        (("operator", "acme.Swish"), "swish.py"),
         (("gate",), ".github/workflows/conformance.yml"),
     ],
 )
@@ -132,6 +167,11 @@ def test_printed_commands_are_quoted_for_a_shell(run) -> None:
         ("backend", "sub/mine", "--kind", "program"),
         ("case", "Softmx"),
         ("case", "RandomNormal"),
+        ("operator", "Swish"),
+        ("operator", "acme.swish"),
+        ("operator", "acme/Swish"),
+        ("operator", "ai.onnx.Relu"),
+        ("operator", "ai.onnx.ml.Scaler"),
     ],
 )
 def test_what_cannot_be_written_is_an_error(run, tmp_path, words) -> None:

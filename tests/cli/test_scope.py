@@ -68,7 +68,28 @@ def test_named_files_are_judged_whatever_the_scope(run, scoped) -> None:
     assert operators_of(found.stdout) == {"Softmax"}
 
 
-def test_a_backend_without_a_scope_is_for_all_cases(run, scoped) -> None:
+@pytest.mark.parametrize("command", ["run", "support"])
+@pytest.mark.parametrize("other", ["numpy", "wider"])
+def test_backends_of_different_scopes_are_not_asked_together(
+    run, scoped, tmp_path, command: str, other: str
+) -> None:
+    scoped("Hardmax")
+    with (tmp_path / "opcheck.toml").open("a") as settings:
+        settings.write(SETTINGS.replace("mine]", "wider]").format(operators='"Hardmax", "Softmax"'))
+    found = run(command, "-b", "mine", "-b", other, code=2)
+    assert "--op" in found.stderr
+    assert found.stdout == ""
+
+
+def test_backends_of_one_scope_are_asked_together(run, scoped, tmp_path) -> None:
+    scoped("Hardmax", "Softmax")
+    with (tmp_path / "opcheck.toml").open("a") as settings:
+        settings.write(SETTINGS.replace("mine]", "same]").format(operators='"Softmax", "Hardmax"'))
+    words = ("run", "--level", "smoke", "--format", "json", "-b", "mine", "-b", "same")
+    assert operators_of(run(*words, code=0).stdout) == {"Softmax", "Hardmax"}
+
+
+def test_backends_of_different_scopes_are_asked_named_operators(run, scoped) -> None:
     scoped("Hardmax")
     words = ("run", "--level", "smoke", "--op", "Softmax,Hardmax", "--format", "json")
     found = run(*words, "-b", "mine", "-b", "numpy", code=0)

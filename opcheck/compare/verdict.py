@@ -111,7 +111,7 @@ def judge(
     a failure or error is a warning. `like` is an input to show next to wrong elements; `declared`
     names 16-bit types in which the backend says it computes. `twin` is the outcome of a refused
     model's legal twin, the same model made valid; None if it has none. A backend that declines a
-    model refuses it, if that is admitted and it answers the twin. A process that died after other
+    model refuses it, if that is admitted and it tries the twin. A process that died after other
     cases has the verdict on the same question asked `alone`, if that is a failure, an error or
     unstable.
 
@@ -133,9 +133,8 @@ def judge(
         # That a process died first, which had answered other cases, does not excuse a wrong answer.
         if alone.verdict in (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE):
             return replace(alone, reason=f"{alone.reason}; asked after others: {outcome.how}")
-    match outcome, twin:
-        case question.Declined(reason, inexpressible=False), question.Produced() if refusals:
-            # Declining an invalid model is a refusal if its legal twin is supported.
+    match outcome:
+        case question.Declined(reason, inexpressible=False) if refusals and _is_tried(twin):
             outcome = question.Raised("prepare", str(Verdict.UNSUPPORTED), reason, documented=True)
     if not needs_expected(outcome):
         return judge_without_expected(rule, outcome)
@@ -146,6 +145,15 @@ def judge(
         message = f"accepts an invalid model: {reasons}"
         return downgrade_should(rule, Verdict.FAIL, message, "accepted")
     return _judge_answer(rule, admitted, outcome, tolerance, like, declared)
+
+
+def _is_tried(twin: question.Outcome | None) -> bool:
+    """Return True if a backend supports a legal twin: it answered, or was lost on the way.
+
+    False for one that raised: its message may say that it does not support the twin either.
+    """
+    lost = question.Crashed | question.TimedOut | question.OutOfMemory
+    return isinstance(twin, question.Produced | lost)
 
 
 def _judge_answer(

@@ -194,6 +194,14 @@ def test_a_lost_process_is_its_own_verdict_whatever_the_rule(
     assert result.printed == "no\nlast words"
 
 
+@pytest.mark.parametrize("lost", LOST)
+def test_a_lost_process_of_the_twin_is_its_own_verdict_if_the_model_is_declined(tmp_path, lost):
+    _, refused = inquiry(one(tmp_path, REJECTED), NO, lost)
+    _, declined = inquiry(one(tmp_path, REJECTED), NOT_HERE, lost)
+    assert refused.verdict in (Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM)
+    assert (declined.verdict, declined.reason) == (refused.verdict, refused.reason)
+
+
 def test_what_was_printed_is_kept_of_a_pass_too(tmp_path: Path) -> None:
     _, result = inquiry(one(tmp_path, "{name: made}"), Reply(right(), "a warning"))
     assert (result.verdict, result.printed) == (Verdict.PASS, "a warning")

@@ -1,5 +1,6 @@
 """A whole model in which a node has no answer: the outputs that do not depend on it are judged."""
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from onnx.parser import parse_model
 import opcheck
 from opcheck.model import Case, Verdict
 from opcheck.suite import load_all
-from tests.miniatures import answering
+from tests.miniatures import Fake, answering
 
 HEAD = """<ir_version: 10, opset_import: ["" : 21]> net (float[3] x) => """
 #: No text defines the range of a step of 0.
@@ -67,6 +68,30 @@ def test_outputs_that_depend_on_it_may_be_anything(tmp_path):
     case = case_of(tmp_path, TWO)
     assert result_of(case, lambda x: (-x, x * np.nan)).verdict is Verdict.UNSUPPORTED
     assert result_of(case, lambda x: (-x, x[:1])).verdict is Verdict.UNSUPPORTED
+
+
+def losing(kept: slice) -> Any:
+    """Return a right backend that gives only the `kept` outputs in its third run."""
+
+    def prepared(_: Any) -> Any:
+        counter = itertools.count(1)
+
+        def run(inputs: Any) -> Any:
+            outputs = right(inputs[0])
+            return outputs[kept] if next(counter) == 3 else outputs
+
+        return run
+
+    return Fake(prepared)
+
+
+@pytest.mark.parametrize(
+    ("kept", "verdict"),
+    [(slice(0), Verdict.UNSTABLE), (slice(1), Verdict.UNSTABLE), (slice(2), Verdict.UNSUPPORTED)],
+)
+def test_a_third_run_that_lacks_an_output_is_unstable(tmp_path, kept, verdict):
+    (result,) = opcheck.run([case_of(tmp_path, TWO)], [losing(kept)])
+    assert result.verdict is verdict
 
 
 def test_nodes_that_no_output_needs_need_no_answer(tmp_path):

@@ -23,7 +23,7 @@ from opcheck.diagnose import asking
 from opcheck.diagnose.allowance import BEFORE_ASKING, NoTimeLeft
 from opcheck.diagnose.asking import Ask, Candidate, Inquiry
 from opcheck.diagnose.elements import ANY_VALUE, Elements, explanation
-from opcheck.diagnose.facts import LIMIT, LIMITS, PLAIN, CaseFacts, Feature, invalid
+from opcheck.diagnose.facts import LIMIT, LIMITS, CaseFacts, Feature, invalid
 from opcheck.diagnose.positions import common_places, explanation_by_place
 from opcheck.diagnose.rules import (
     FEWEST,
@@ -1172,7 +1172,7 @@ class _OperatorFailures:
         if (feature.holds & own).bit_count() >= len(left):
             failing = self.facts.bits(result.subject for result in left)
             second = necessary(
-                [one for one in self.inquiry.unrefuted(failing) if one.rank == PLAIN],
+                [one for one in self.inquiry.unrefuted(failing) if one.rank < LIMIT],
                 failing=failing | self.inquiry.failing(failing),
                 others=others & feature.holds,
                 alike=failing,

@@ -221,6 +221,23 @@ def test_an_input_that_is_an_attribute_in_another_version_is_the_same_fact() -> 
     assert _stated(of_input) == _stated(of_attribute)
 
 
+def test_an_only_input_has_a_name_where_another_case_has_two() -> None:
+    x = replace(CASE.inputs[0], name="data", shape=(2, 3))
+    axes = TensorSpec("axes", DTYPES["int64"], (1,), Given(np.array([1])))
+    alone = replace(CASE, inputs=(x,))
+    of_rank_3 = replace(CASE, inputs=(replace(x, shape=(2, 3, 4)), axes))
+    with_axes = replace(CASE, inputs=(x, axes))
+    of_rank_2 = {one.text: one.holds for one in features([alone, of_rank_3, with_axes])}
+    assert of_rank_2["the rank of input data is 2"] == bits(0, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"), [("", '`mode` is ""'), (" ", '`mode` is " "'), ("a b", "`mode` is a b")]
+)
+def test_a_text_that_would_not_be_seen_is_quoted(text: str, fact: str) -> None:
+    assert fact in _stated(replace(CASE, attrs={"mode": text}))
+
+
 def _stated(case: Case) -> set[str]:
     """Facts about the values of attributes, but for those about defaults."""
     texts = {text for text, _, _ in fact_kinds._of_values(case) if "left out" not in text}

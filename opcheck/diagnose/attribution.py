@@ -22,13 +22,14 @@ from opcheck.analysis import NOT_EXPLAINED, RAISED, UNJUDGED, WAYS
 from opcheck.diagnose import asking
 from opcheck.diagnose.allowance import BEFORE_ASKING, NoTimeLeft
 from opcheck.diagnose.asking import Ask, Candidate, Inquiry
-from opcheck.diagnose.elements import ANY_VALUE, Elements, explanation
+from opcheck.diagnose.elements import ANY_VALUE, NOT_FINITE, Elements, explanation
 from opcheck.diagnose.facts import LIMIT, LIMITS, CaseFacts, Feature, invalid
 from opcheck.diagnose.positions import common_places, explanation_by_place
 from opcheck.diagnose.rules import (
     FEWEST,
     Condition,
     Terms,
+    chance,
     condition_of,
     meeting,
     necessary,
@@ -91,6 +92,8 @@ _ENOUGH = 6
 _PROBABLY = "probably as in smaller cases: "
 #: One cause of so much of a group is likelier than several.
 _NEARLY_ALL = 0.9
+#: What is likelier than this by chance is not named.
+_EVEN_CHANCE = 0.5
 #: Ways to fail that one mistake may have in different cases.
 _WAYS_OF_ONE_MISTAKE: tuple[Failure | None, ...] = ("raised", "values", "shape", "dtype", "oom")
 #: Failures of which the type and the place of the wrong elements say something.
@@ -707,6 +710,8 @@ class _OperatorFailures:
                 explained = [results[number] for number in sorted(found.explained)]
                 if not self._is_enough(explained, results, only_all=only_all):
                     return
+                if found.outcome not in NOT_FINITE and self._is_of_too_few(explained, group):
+                    return
                 counts = self._counts_of_elements(explained, group)
                 self._choose(Diagnosis(None, f"gives {found.text}", counts), explained)
                 for result in explained:
@@ -1153,24 +1158,27 @@ class _OperatorFailures:
         best = min(proven, key=fewness)
         # A change of all inputs does not tell the first one's property from that of the others.
         of_first = next(one for one in proven if _of_any_input(one) == _of_any_input(best))
-        self._choose_only_where(of_first, left, group)
+        self._choose_only_where(of_first, left, group, is_sure=False)
 
     def _choose_only_where(
         self,
         feature: Feature,
         left: Sequence[DiagnosedResult],
         group: Sequence[DiagnosedResult],
+        *,
+        is_sure: bool,
     ) -> None:
         """Choose a property without which no failure left of a group comes; passes may have it.
 
         If as many passes as failures have it, it is named with a second one of all failures, if
-        fewer passes have both, and not by chance.
+        fewer passes have both, and not by chance. Unless the property `is_sure`, nothing is chosen
+        if it is likelier than not that as many cases have what is named by chance.
         """
         others = self._others(left, group)
         own = others & ~self.inquiry.asked
+        failing = self.facts.bits(result.subject for result in left)
         terms: Terms = (feature,)
         if (feature.holds & own).bit_count() >= len(left):
-            failing = self.facts.bits(result.subject for result in left)
             second = necessary(
                 [one for one in self.inquiry.unrefuted(failing) if one.rank < LIMIT],
                 failing=failing | self.inquiry.failing(failing),
@@ -1182,6 +1190,8 @@ class _OperatorFailures:
             if second is not None:
                 terms = (feature, Feature(second.text, second.rank, second.everywhere))
         holds = meeting(terms, ~0)
+        if not is_sure and chance(holds, failing, own, self.facts.questions) > _EVEN_CHANCE:
+            return
         such = len(left) + (holds & own).bit_count()
         counts = (len(left), such, 0, (own & ~holds).bit_count())
         way = self._way(left, self._shared_message(group)).removesuffix(",")
@@ -1242,7 +1252,7 @@ class _OperatorFailures:
         ]
         if of_all:
             feature = min(of_all, key=partial(others_and_rank, others))
-            self._choose_only_where(feature, left, group)
+            self._choose_only_where(feature, left, group, is_sure=True)
 
     def _question_of_version(self, case: Case) -> tuple[object, ...]:
         """Return the key of a case's question with its version, whatever its type."""
@@ -1293,7 +1303,7 @@ class _OperatorFailures:
                 failing=bits,
                 others=others,
                 alike=bits,
-                questions=self.facts.questions,
+                keys=self.facts.keys(bits, others),
                 few=few,
                 asked=self.inquiry.asked,
             )
@@ -1483,12 +1493,13 @@ class _OperatorFailures:
         like them, meet any, or if it may hold by chance.
         """
         failing = self.facts.bits(result.subject for result in left)
+        all_failing = failing | self.inquiry.failing(failing)
         return rule(
             self.inquiry.unrefuted(failing),
-            failing=failing | self.inquiry.failing(failing),
+            failing=all_failing,
             others=others,
             alike=self.facts.bits(result.subject for result in group),
-            questions=self.facts.questions,
+            keys=self.facts.keys(all_failing, others),
             asked=self.inquiry.asked,
             confirmed=self.inquiry.confirmed(failing),
         )

@@ -6,7 +6,7 @@ cases are integers: bit n is case n. Cases of equal *questions* differ in type o
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache, partial
 from itertools import chain, combinations
 from math import prod
@@ -54,6 +54,13 @@ class Feature(NamedTuple):
     text: str
     rank: int
     holds: int
+
+
+class Keys(NamedTuple):
+    """Keys by which cases count, by number: of their questions, and of their units of evidence."""
+
+    questions: Sequence[Hashable]
+    units: Sequence[Hashable]
 
 
 def invalid(case: Case) -> str:
@@ -736,6 +743,24 @@ class CaseFacts:
     def features(self) -> list[Feature]:
         """The facts that distinguish the cases."""
         return features(self.cases)
+
+    def keys(self, failing: int, others: int) -> Keys:
+        """Return the keys of questions and of units of evidence of the cases, in their order.
+
+        `failing` and `others` are bits of cases. A unit is the case's name, whatever its data, if
+        all cases of this name are of one of both; else it is the question.
+        """
+        names: list[set[str]] = [set(), set()]
+        for number, case in enumerate(self.cases):
+            for side, cases in enumerate((failing, others)):
+                if cases >> number & 1:
+                    names[side].add(case.name)
+        mixed = names[0] & names[1]
+        units = [
+            question if case.name in mixed else case.name
+            for case, question in zip(self.cases, self.questions, strict=True)
+        ]
+        return Keys(self.questions, units)
 
     @cached_property
     def questions(self) -> list[tuple[object, ...]]:

@@ -16,7 +16,9 @@ _INTRODUCTION = """\
 Where a text suggests an answer and does not state it, a sound backend may differ: a deviation is
 a warning. A shipped case says so by its rule, `should`. A case of yours that states neither a rule
 nor an answer, a model of one node, and a node that `opcheck locate` judges get the rule from the
-engine, by this table ([table.py](../opcheck/engine/suggestions/table.py)).
+engine, by this table ([table.py](../opcheck/engine/suggestions/table.py)). Wrong answers to shipped
+cases are warnings by this table only, too: others are *fail*. In a case of your own, `rule: should`
+makes each deviation a warning.
 
 - *Elements*: a wrong answer is a warning if only such elements are wrong, and each has a value of
   those in the column *admitted*. Anything else that is wrong is *fail*.

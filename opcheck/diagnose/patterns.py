@@ -205,4 +205,6 @@ def _common(values: Floats, room: Floats) -> float | None:
     if not np.isfinite(values).all():
         return None
     middle = float(np.median(values))
-    return middle if np.all(np.abs(values - middle) <= room) else None
+    with np.errstate(over="ignore"):
+        is_near = np.abs(values - middle) <= room
+    return middle if np.all(is_near) else None

@@ -31,7 +31,7 @@ from opcheck.diagnose.evidence import Evidence
 from opcheck.engine import Node, operator_of
 from opcheck.errors import few
 from opcheck.execution import expected, huge, parts_of_models
-from opcheck.execution.severity import eased_if_suggested
+from opcheck.execution.severity import eased_if_suggested, failed_unless_suggested
 from opcheck.execution.workers import Questions
 from opcheck.graph import WholeModel
 from opcheck.graph.test_data import output_declarations
@@ -468,6 +468,9 @@ class CaseEvaluation:
             twin=answer.twin,
         )
         judgement = eased_if_suggested(
+            case, judgement, answer.outcome, expectation.admitted, lambda: self.node
+        )
+        judgement = failed_unless_suggested(
             case, judgement, answer.outcome, expectation.admitted, lambda: self.node
         )
         is_poorer = any(output.problem == "precision" for output in judgement.comparisons)

@@ -1,7 +1,8 @@
 """Where a wrong answer is a warning because the text only suggests the right one.
 
 The rule of a shipped case says so, `should`. Of a case that states no rule and no answer the engine
-decides it: see `opcheck.engine.suggestions`.
+decides it: see `opcheck.engine.suggestions`. Of both, an answer is a warning only if a suggestion
+admits it.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,17 +48,55 @@ def eased_if_suggested(
         return judgement
     if judgement.failure == "raised":
         is_covered = vague.may_be_refused
-    elif judgement.failure in _OF_ADMITTED and isinstance(outcome, Produced):
-        is_covered = _is_admitted(case, outcome, vague)
-        if not is_covered and judgement.failure == "values":
-            is_covered = _is_right_elsewhere(case, outcome, admitted, vague)
     else:
-        is_covered = False
+        is_covered = _covers(vague, case, judgement, outcome, admitted)
     if not is_covered:
         return judgement
     why = "; ".join(f"{each.text} ({each.id})" for each in vague.suggestions)
     reason = f"{judgement.reason}; the text only suggests the right answer: {why}"
     return replace(judgement, verdict=Verdict.WARN, reason=reason)
+
+
+def failed_unless_suggested(
+    case: Case,
+    judgement: Judgement,
+    outcome: Outcome,
+    admitted: Sequence[Admitted],
+    node: Callable[[], Node],
+) -> Judgement:
+    """Return the warning of a shipped `should` case as a failure, if no suggestion admits it.
+
+    node: makes the node of the case; it is asked of a warning alone.
+
+    Other judgements are returned as they are, and so is one of a node of which the engine has no
+    suggestion. Raises what `node` raises, and what a formula raises for a bound.
+    """
+    is_shipped_should = case.source.shipped and case.rule == "should"
+    if not is_shipped_should or judgement.verdict is not Verdict.WARN:
+        return judgement
+    if judgement.failure not in _OF_ADMITTED:
+        return judgement
+    vague = suggested(node())
+    if vague is None or _covers(vague, case, judgement, outcome, admitted):
+        return judgement
+    why = ", ".join(each.id for each in vague.suggestions)
+    reason = f"{judgement.reason}; the text only suggests the right answer, but not this one: {why}"
+    return replace(judgement, verdict=Verdict.FAIL, reason=reason)
+
+
+def _covers(
+    vague: Suggested,
+    case: Case,
+    judgement: Judgement,
+    outcome: Outcome,
+    admitted: Sequence[Admitted],
+) -> bool:
+    """Return True if suggestions admit wrong outputs; raises what a formula raises for a bound."""
+    if judgement.failure not in _OF_ADMITTED or not isinstance(outcome, Produced):
+        return False
+    if _is_admitted(case, outcome, vague):
+        return True
+    return judgement.failure == "values" and _is_right_elsewhere(case, outcome, admitted, vague)
 
 
 def _is_admitted(case: Case, outcome: Produced, suggested: Suggested) -> bool:

@@ -295,3 +295,25 @@ def test_a_model_of_one_node_has_the_rule_of_the_engine(tmp_path):
 def test_shipped_cases_state_their_own_rule():
     cases = opcheck.load(ops=["Pow"])
     assert not any(case.leaves_rule_to_engine for case in cases)
+
+
+def test_garbage_fails_in_a_shipped_case_that_is_only_suggested():
+    cases = opcheck.load(ops=["Pow"])
+    (case,) = [it for it in cases if it.id == "Pow/beyond_the_range@opset=15,dtype=float32#float"]
+    assert case.rule == "should"
+
+    def right(x: Any, y: Any) -> Any:
+        with np.errstate(over="ignore"):
+            return np.power(x, y)
+
+    def saturated(x: Any, y: Any) -> Any:
+        return np.clip(right(x, y), -LARGEST, LARGEST)
+
+    assert verdict(case, right) == (Verdict.PASS, None)
+    assert verdict(case, saturated) == (Verdict.WARN, "values")
+    assert verdict(case, lambda x, y: saturated(x, y) / 2) == (Verdict.FAIL, "values")
+    assert verdict(case, lambda x, y: right(x, y)[:1]) == (Verdict.FAIL, "shape")
+
+
+def test_garbage_is_a_warning_in_a_case_of_ones_own_that_says_should(tmp_path):
+    assert verdict(case_of(tmp_path, rule="should"), WRONG) == (Verdict.WARN, "values")

@@ -164,7 +164,7 @@ _AT_THE_NEAREST_NUMBER: Mapping[str, Callable[[Array, DType], Sequence[Array]]] 
     "atanh": lambda x, dtype: [_end_of_atanh(x, dtype)],
     "log": lambda x, dtype: [
         np.full_like(x, np.log(dtype.smallest_normal)),
-        np.full_like(x, np.log(dtypes.half_ulp(np.zeros(()), dtype)) + np.log(2)),
+        np.full_like(x, dtype.min_exponent * np.log(2)),
     ],
 }
 #: The sign of the infinity that a function goes to, where it has no value.

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from opcheck.execution.support import Asked
     from opcheck.execution.workers import Counted
     from opcheck.model import Case, Floor, Mutation, Support
+    from opcheck.model.conditions import ConditionedMutant
     from opcheck.report.support import Matrix
 
     #: A function that tests the cells of one backend, and counts what it does.
@@ -264,22 +265,36 @@ def mutate(given: MutateOptions) -> None:
             in_situations = tuple(
                 each(conditioned.conditioned_mutants(cases, settings, processes, spread))
             )
-    contradictions = sum(mutation.contradicts for mutation in known)
-    raised = console.note_mutants_that_raised(
-        (one.mutant, one.raised) for one in (*mutations, *in_situations)
-    )
-    wrong = []
-    if survivors:
-        wrong.append(f"{len(survivors):,} survived")
-    if contradictions:
-        wrong.append(f"{contradictions:,} not as harmless as argued")
-    if raised:
-        wrong.append(f"{raised:,} raised")
+    wrong = _what_is_wrong(mutations, in_situations)
     listing.show_power(stdout_console(), power, verbose=given.verbose)
     show_conditioned(stdout_console(), in_situations, verbose=given.verbose)
     if wrong:
         console.print_and_exit(Exit.NONCONFORMING, ", ".join(wrong))
     console.print_and_exit(Exit.CONFORMS, "no mutant survives")
+
+
+def _what_is_wrong(
+    mutations: "Sequence[Mutation]", in_situations: "Sequence[ConditionedMutant]"
+) -> list[str]:
+    """Return, in words, how many mutants survive, contradict an argument, or raise.
+
+    What they raised is printed.
+    """
+    from opcheck.model import Fate
+
+    raised = console.note_mutants_that_raised(
+        [
+            *((one.mutant, one.raised) for one in mutations),
+            *((one.mutant, one.raised) for one in in_situations),
+        ]
+    )
+    known = [mutation for mutation in mutations if not mutation.raised]
+    counts = {
+        "survived": sum(mutation.fate is Fate.SURVIVED for mutation in known),
+        "not as harmless as argued": sum(mutation.contradicts for mutation in known),
+        "raised": raised,
+    }
+    return [f"{count:,} {text}" for text, count in counts.items() if count]
 
 
 def _note_cases_left_out(cases: "Sequence[Case]") -> None:

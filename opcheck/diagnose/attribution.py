@@ -22,7 +22,7 @@ from opcheck.analysis import NOT_EXPLAINED, RAISED, UNJUDGED, WAYS
 from opcheck.diagnose import asking
 from opcheck.diagnose.allowance import BEFORE_ASKING, NoTimeLeft
 from opcheck.diagnose.asking import Ask, Candidate, Inquiry
-from opcheck.diagnose.elements import ANY_VALUE, NOT_FINITE, Elements, explanation
+from opcheck.diagnose.elements import ANY_VALUE, NOT_FINITE, Elements, Explanation, explanation
 from opcheck.diagnose.facts import LIMIT, LIMITS, CaseFacts, Feature, invalid
 from opcheck.diagnose.positions import common_places, explanation_by_place
 from opcheck.diagnose.rules import (
@@ -708,9 +708,7 @@ class _OperatorFailures:
                 if found is None or (found.outcome == ANY_VALUE and not any_outcome):
                     return
                 explained = [results[number] for number in sorted(found.explained)]
-                if not self._is_enough(explained, results, only_all=only_all):
-                    return
-                if found.outcome not in NOT_FINITE and self._is_of_too_few(explained, group):
+                if not self._is_enough(found, results, group, only_all=only_all):
                     return
                 counts = self._counts_of_elements(explained, group)
                 self._choose(Diagnosis(None, f"gives {found.text}", counts), explained)
@@ -815,18 +813,35 @@ class _OperatorFailures:
                 counts = self._counts_of_elements(explained, group)
                 self._choose(Diagnosis(None, f"gives {found.text}", counts), explained)
 
+    def _is_incidental(
+        self,
+        found: Explanation,
+        explained: Sequence[DiagnosedResult],
+        group: Sequence[DiagnosedResult],
+    ) -> bool:
+        """Return True if what the rest of a group fails by may explain a few results, too.
+
+        That is not so if they give NaN or an infinity, as few mistakes do.
+        """
+        return found.outcome not in NOT_FINITE and self._is_of_too_few(explained, group)
+
     def _is_enough(
         self,
-        explained: Sequence[DiagnosedResult],
+        found: Explanation,
         results: Sequence[DiagnosedResult],
+        group: Sequence[DiagnosedResult],
         *,
         only_all: bool,
     ) -> bool:
         """Return True if a condition on elements explains half of the questions of `results`.
 
         If `only_all`, it must explain all results. A condition of fewer questions is most often
-        incidental: where cases fail by the place of an element, some have a NaN there.
+        incidental: where cases fail by the place of an element, some have a NaN there. It must not
+        be incidental in the whole `group`, either.
         """
+        explained = [results[number] for number in sorted(found.explained)]
+        if self._is_incidental(found, explained, group):
+            return False
         if only_all:
             return len(explained) == len(results)
         return 2 * len(self._questions_of(explained)) >= len(self._questions_of(results))

@@ -262,10 +262,10 @@ def test_an_only_input_has_a_name_where_another_case_has_two() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "fact"), [("", '`mode` is ""'), (" ", '`mode` is " "'), ("a b", "`mode` is a b")]
+    ("text", "shown"), [("", '""'), (" ", '" "'), ("a\n", '"a\n"'), ("a b", "a b")]
 )
-def test_a_text_that_would_not_be_seen_is_quoted(text: str, fact: str) -> None:
-    assert fact in _stated(replace(CASE, attrs={"mode": text}))
+def test_a_text_that_would_not_be_seen_is_quoted(text: str, shown: str) -> None:
+    assert f"`mode` is {shown}" in _stated(replace(CASE, attrs={"mode": text}))
 
 
 def _stated(case: Case) -> set[str]:

@@ -22,13 +22,14 @@ from opcheck.analysis import NOT_EXPLAINED, RAISED, UNJUDGED, WAYS
 from opcheck.diagnose import asking
 from opcheck.diagnose.allowance import BEFORE_ASKING, NoTimeLeft
 from opcheck.diagnose.asking import Ask, Candidate, Inquiry
-from opcheck.diagnose.elements import ANY_VALUE, Elements, explanation
-from opcheck.diagnose.facts import LIMIT, LIMITS, PLAIN, CaseFacts, Feature, invalid
+from opcheck.diagnose.elements import ANY_VALUE, NOT_FINITE, Elements, Explanation, explanation
+from opcheck.diagnose.facts import LIMIT, LIMITS, CaseFacts, Feature, invalid
 from opcheck.diagnose.positions import common_places, explanation_by_place
 from opcheck.diagnose.rules import (
     FEWEST,
     Condition,
     Terms,
+    chance,
     condition_of,
     meeting,
     necessary,
@@ -91,6 +92,8 @@ _ENOUGH = 6
 _PROBABLY = "probably as in smaller cases: "
 #: One cause of so much of a group is likelier than several.
 _NEARLY_ALL = 0.9
+#: What is likelier than this by chance is not named.
+_EVEN_CHANCE = 0.5
 #: Ways to fail that one mistake may have in different cases.
 _WAYS_OF_ONE_MISTAKE: tuple[Failure | None, ...] = ("raised", "values", "shape", "dtype", "oom")
 #: Failures of which the type and the place of the wrong elements say something.
@@ -705,7 +708,7 @@ class _OperatorFailures:
                 if found is None or (found.outcome == ANY_VALUE and not any_outcome):
                     return
                 explained = [results[number] for number in sorted(found.explained)]
-                if not self._is_enough(explained, results, only_all=only_all):
+                if not self._is_enough(found, results, group, only_all=only_all):
                     return
                 counts = self._counts_of_elements(explained, group)
                 self._choose(Diagnosis(None, f"gives {found.text}", counts), explained)
@@ -810,18 +813,35 @@ class _OperatorFailures:
                 counts = self._counts_of_elements(explained, group)
                 self._choose(Diagnosis(None, f"gives {found.text}", counts), explained)
 
+    def _is_incidental(
+        self,
+        found: Explanation,
+        explained: Sequence[DiagnosedResult],
+        group: Sequence[DiagnosedResult],
+    ) -> bool:
+        """Return True if what the rest of a group fails by may explain a few results, too.
+
+        That is not so if they give NaN or an infinity, as few mistakes do.
+        """
+        return found.outcome not in NOT_FINITE and self._is_of_too_few(explained, group)
+
     def _is_enough(
         self,
-        explained: Sequence[DiagnosedResult],
+        found: Explanation,
         results: Sequence[DiagnosedResult],
+        group: Sequence[DiagnosedResult],
         *,
         only_all: bool,
     ) -> bool:
         """Return True if a condition on elements explains half of the questions of `results`.
 
         If `only_all`, it must explain all results. A condition of fewer questions is most often
-        incidental: where cases fail by the place of an element, some have a NaN there.
+        incidental: where cases fail by the place of an element, some have a NaN there. It must not
+        be incidental in the whole `group`, either.
         """
+        explained = [results[number] for number in sorted(found.explained)]
+        if self._is_incidental(found, explained, group):
+            return False
         if only_all:
             return len(explained) == len(results)
         return 2 * len(self._questions_of(explained)) >= len(self._questions_of(results))
@@ -1153,26 +1173,29 @@ class _OperatorFailures:
         best = min(proven, key=fewness)
         # A change of all inputs does not tell the first one's property from that of the others.
         of_first = next(one for one in proven if _of_any_input(one) == _of_any_input(best))
-        self._choose_only_where(of_first, left, group)
+        self._choose_only_where(of_first, left, group, is_sure=False)
 
     def _choose_only_where(
         self,
         feature: Feature,
         left: Sequence[DiagnosedResult],
         group: Sequence[DiagnosedResult],
+        *,
+        is_sure: bool,
     ) -> None:
         """Choose a property without which no failure left of a group comes; passes may have it.
 
         If as many passes as failures have it, it is named with a second one of all failures, if
-        fewer passes have both, and not by chance.
+        fewer passes have both, and not by chance. Unless the property `is_sure`, nothing is chosen
+        if it is likelier than not that as many cases have what is named by chance.
         """
         others = self._others(left, group)
         own = others & ~self.inquiry.asked
+        failing = self.facts.bits(result.subject for result in left)
         terms: Terms = (feature,)
         if (feature.holds & own).bit_count() >= len(left):
-            failing = self.facts.bits(result.subject for result in left)
             second = necessary(
-                [one for one in self.inquiry.unrefuted(failing) if one.rank == PLAIN],
+                [one for one in self.inquiry.unrefuted(failing) if one.rank < LIMIT],
                 failing=failing | self.inquiry.failing(failing),
                 others=others & feature.holds,
                 alike=failing,
@@ -1182,6 +1205,8 @@ class _OperatorFailures:
             if second is not None:
                 terms = (feature, Feature(second.text, second.rank, second.everywhere))
         holds = meeting(terms, ~0)
+        if not is_sure and chance(holds, failing, own, self.facts.questions) > _EVEN_CHANCE:
+            return
         such = len(left) + (holds & own).bit_count()
         counts = (len(left), such, 0, (own & ~holds).bit_count())
         way = self._way(left, self._shared_message(group)).removesuffix(",")
@@ -1242,7 +1267,7 @@ class _OperatorFailures:
         ]
         if of_all:
             feature = min(of_all, key=partial(others_and_rank, others))
-            self._choose_only_where(feature, left, group)
+            self._choose_only_where(feature, left, group, is_sure=True)
 
     def _question_of_version(self, case: Case) -> tuple[object, ...]:
         """Return the key of a case's question with its version, whatever its type."""
@@ -1293,7 +1318,7 @@ class _OperatorFailures:
                 failing=bits,
                 others=others,
                 alike=bits,
-                questions=self.facts.questions,
+                keys=self.facts.keys(bits, others),
                 few=few,
                 asked=self.inquiry.asked,
             )
@@ -1483,12 +1508,13 @@ class _OperatorFailures:
         like them, meet any, or if it may hold by chance.
         """
         failing = self.facts.bits(result.subject for result in left)
+        all_failing = failing | self.inquiry.failing(failing)
         return rule(
             self.inquiry.unrefuted(failing),
-            failing=failing | self.inquiry.failing(failing),
+            failing=all_failing,
             others=others,
             alike=self.facts.bits(result.subject for result in group),
-            questions=self.facts.questions,
+            keys=self.facts.keys(all_failing, others),
             asked=self.inquiry.asked,
             confirmed=self.inquiry.confirmed(failing),
         )

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
+    from opcheck.model import MutantId
+
 #: In place of a file: standard input or standard output.
 STANDARD = Path("-")
 #: Columns of a table that goes to a pipe or a file.
@@ -32,6 +34,20 @@ _ERROR_HANDLER = "opcheck.ascii"
 def note(message: str) -> None:
     """Print a line about the command itself on standard error."""
     click.echo(plain_text.without_commands(f"opcheck: {message}"), err=True)
+
+
+def note_mutants_that_raised(tried: "Iterable[tuple[MutantId, str]]") -> int:
+    """Print what mutants raised, each mutant of a version once, and return how many did.
+
+    `tried` are mutants, each with what it raised, "" for one that raised nothing.
+    """
+    raised: dict[tuple[str, str], str] = {}
+    for mutant, message in tried:
+        if message:
+            raised.setdefault((str(mutant.op), mutant.name), message)
+    for message in raised.values():
+        note(f"a mistake of opcheck's own: {message}")
+    return len(raised)
 
 
 def print_and_exit(code: Exit, meaning: str, *, err: bool = False) -> NoReturn:

@@ -27,20 +27,27 @@ def show_levels(given: CaseOptions, jobs: int | None, *, verbose: bool) -> NoRet
         what = "--levels weighs all cases of an operator"
         raise UsageError(what, "select them by PATH and --op alone")
     cases, description = chosen_cases(given.paths, replace(selection, level="deep"))
-    proposal = _proposal(cases, jobs or interrupt.processors())
+    proposal, raised = _proposal(cases, jobs or interrupt.processors())
     if proposal is None:
         note(f"no case of an operator with known mutants ({description})")
         exit_with(Exit.NOTHING_JUDGED)
     report.show(stdout_console(), proposal, verbose=verbose)
+    wrong = []
     if proposal.missing or proposal.idle:
         lacks = f"core lacks {plural(len(proposal.missing), 'row')}"
-        message = f"{lacks}, and does not need {len(proposal.idle):,}"
-        console.print_and_exit(Exit.NONCONFORMING, message)
+        wrong.append(f"{lacks}, and does not need {len(proposal.idle):,}")
+    if raised:
+        wrong.append(f"{plural(raised, 'mutant')} raised")
+    if wrong:
+        console.print_and_exit(Exit.NONCONFORMING, ", ".join(wrong))
     console.print_and_exit(Exit.CONFORMS, "core is as it is proposed")
 
 
-def _proposal(cases: "Sequence[Case]", jobs: int) -> "Proposal | None":
-    """Return the proposal for some cases; None if their operators have no mutants."""
+def _proposal(cases: "Sequence[Case]", jobs: int) -> "tuple[Proposal | None, int]":
+    """Return the proposal for some cases, and how many mutants raised, which are printed.
+
+    The proposal is None if the operators of the cases have no mutants.
+    """
     from opcheck.execution import conditioned, levels, mutate
     from opcheck.known import shipped_ledgers
     from opcheck.suite.levels import propose
@@ -49,8 +56,9 @@ def _proposal(cases: "Sequence[Case]", jobs: int) -> "Proposal | None":
     with console.counted("trying mutants", total) as each:
         sightings = [*each(mutate.sightings(cases, jobs))]
     if not sightings:
-        return None
+        return None, 0
+    raised = console.note_mutants_that_raised((one.mutant, one.raised) for one in sightings)
     with console.counted("trying mutants in situations", None) as each:
         in_situations = [*each(conditioned.sightings(cases, jobs))]
     shown = levels.demands(cases, sightings, in_situations, shipped_ledgers())
-    return propose(cases, shown)
+    return propose(cases, shown), raised

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from opcheck.execution.support import Asked
     from opcheck.execution.workers import Counted
     from opcheck.model import Case, Floor, Mutation, Support
+    from opcheck.model.conditions import ConditionedMutant
     from opcheck.report.support import Matrix
 
     #: A function that tests the cells of one backend, and counts what it does.
@@ -217,9 +218,12 @@ def mutate(given: MutateOptions) -> None:
     show, by as little counted work as possible. A row of several operators is weighed by those
     that are selected.
 
+    A mutant that raises is a mistake of opcheck's own: it is named on standard error, its fate is
+    not known, and the exit code is 1.
+
     Exit codes: 0 no mutant survives, or core is as proposed, 1 some survive, or are argued to be
-    harmless and are not, or rows should move, 2 wrong usage or case file, 4 the cluster could not
-    be used or a process died, 5 opcheck's engine has no operator of these cases.
+    harmless and are not, or raise, or rows should move, 2 wrong usage or case file, 4 the cluster
+    could not be used or a process died, 5 opcheck's engine has no operator of these cases.
     """
     from opcheck.execution import conditioned, mutate as work
     from opcheck.model import Fate, Power
@@ -252,27 +256,45 @@ def mutate(given: MutateOptions) -> None:
         if not mutations:
             note(f"no case of an operator with known mutants ({description})")
             exit_with(Exit.NOTHING_JUDGED)
-        survivors = sorted(
-            mutation.mutant for mutation in mutations if mutation.fate is Fate.SURVIVED
-        )
+        known = tuple(mutation for mutation in mutations if not mutation.raised)
+        survivors = sorted(mutation.mutant for mutation in known if mutation.fate is Fate.SURVIVED)
         elsewhere = work.killed_elsewhere(survivors, cases, processes, spread)
-        power = Power(mutations, dict(elsewhere))
+        power = Power(known, dict(elsewhere))
         total = conditioned.count(cases, settings)
         with console.counted("trying mutants in situations", total) as each:
             in_situations = tuple(
                 each(conditioned.conditioned_mutants(cases, settings, processes, spread))
             )
-    contradictions = sum(mutation.contradicts for mutation in mutations)
-    wrong = []
-    if survivors:
-        wrong.append(f"{len(survivors):,} survived")
-    if contradictions:
-        wrong.append(f"{contradictions:,} not as harmless as argued")
+    wrong = _what_is_wrong(mutations, in_situations)
     listing.show_power(stdout_console(), power, verbose=given.verbose)
     show_conditioned(stdout_console(), in_situations, verbose=given.verbose)
     if wrong:
         console.print_and_exit(Exit.NONCONFORMING, ", ".join(wrong))
     console.print_and_exit(Exit.CONFORMS, "no mutant survives")
+
+
+def _what_is_wrong(
+    mutations: "Sequence[Mutation]", in_situations: "Sequence[ConditionedMutant]"
+) -> list[str]:
+    """Return, in words, how many mutants survive, contradict an argument, or raise.
+
+    What they raised is printed.
+    """
+    from opcheck.model import Fate
+
+    raised = console.note_mutants_that_raised(
+        [
+            *((one.mutant, one.raised) for one in mutations),
+            *((one.mutant, one.raised) for one in in_situations),
+        ]
+    )
+    known = [mutation for mutation in mutations if not mutation.raised]
+    counts = {
+        "survived": sum(mutation.fate is Fate.SURVIVED for mutation in known),
+        "not as harmless as argued": sum(mutation.contradicts for mutation in known),
+        "raised": raised,
+    }
+    return [f"{count:,} {text}" for text, count in counts.items() if count]
 
 
 def _note_cases_left_out(cases: "Sequence[Case]") -> None:

@@ -41,6 +41,8 @@ _HALF = 0.5
 _ONLY_0 = ": only 0"
 #: What is given that says nothing about the mistake.
 ANY_VALUE = "wrong values"
+#: What is given that few mistakes give.
+NOT_FINITE = frozenset({"NaN", "infinity", "-infinity"})
 #: What is given for what is not found: one of the attributes `default_…`.
 _DEFAULT = "the default"
 #: Outcomes of integers that are one off.

@@ -6,7 +6,7 @@ cases are integers: bit n is case n. Cases of equal *questions* differ in type o
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache, partial
 from itertools import chain, combinations
 from math import prod
@@ -56,6 +56,13 @@ class Feature(NamedTuple):
     holds: int
 
 
+class Keys(NamedTuple):
+    """Keys by which cases count, by number: of their questions, and of their units of evidence."""
+
+    questions: Sequence[Hashable]
+    units: Sequence[Hashable]
+
+
 def invalid(case: Case) -> str:
     """Return why a model must be refused, "" for one that need not be.
 
@@ -77,10 +84,13 @@ def features(cases: Sequence[Case]) -> list[Feature]:
     sizes: dict[str, dict[int, int | None]] = defaultdict(dict)
     # A fact of integers and of floats alike is as likely as that of floats.
     ranks: dict[str, int] = {}
+    # An only input has a name too where another case, such as one of another version, has several.
+    numbers_of_inputs = {len(case.inputs) for case in cases}
+    is_named = len(numbers_of_inputs) > 1
     # What a node is comes before what its tensors are, in whatever case it is met first.
     for facts_of in (
         partial(_of_model, attrs),
-        _of_inputs,
+        partial(_of_inputs, is_named=is_named),
         _of_sequences,
         _of_pairs,
         _of_lengths,
@@ -195,36 +205,47 @@ def _optional_outputs(op: OpVersion) -> tuple[int, ...]:
     return tuple(place for place, one in enumerate(outputs) if one.option == "optional")
 
 
-def _of_inputs(case: Case) -> Iterator[_Fact]:
+def _of_inputs(case: Case, *, is_named: bool = False) -> Iterator[_Fact]:
     """Yield facts about the shapes, types and values of inputs.
+
+    If it `is_named`, an only input goes by its name, too. A fact has words, a rank by how likely it
+    is a cause, and a size or None.
+    """
+    for spec in case.inputs:
+        if "kernel_shape" in case.attrs and spec is case.inputs[0]:
+            yield "the number of spatial axes", PLAIN, max(0, len(spec.shape) - _NOT_SPATIAL)
+        if len(case.inputs) == 1:
+            yield from _of_input("the input", spec, is_first=True)
+        if len(case.inputs) > 1 or is_named:
+            yield from _of_input(f"input {spec.name}", spec, is_first=spec is case.inputs[0])
+
+
+def _of_input(label: str, spec: TensorSpec, *, is_first: bool) -> Iterator[_Fact]:
+    """Yield facts about the shape, type and values of an input, which has the `label` in words.
 
     A fact has words, a rank by how likely it is a cause, and a size or None.
     """
-    for spec in case.inputs:
-        label = "the input" if len(case.inputs) == 1 else f"input {spec.name}"
-        shape = spec.shape
-        for fact in _of_tensor(spec):
-            yield f"{label} {fact}", PLAIN, None
-        for fact, rank in chain(_of_dtype(spec.dtype), _of_integers(spec)):
-            yield f"{label} {fact}", rank, None
-        if "kernel_shape" in case.attrs and spec is case.inputs[0]:
-            yield "the number of spatial axes", PLAIN, max(0, len(shape) - _NOT_SPATIAL)
-        yield f"the rank of {label}", PLAIN, len(shape)
-        for fact in _of_floats(spec):
+    shape = spec.shape
+    for fact in _of_tensor(spec):
+        yield f"{label} {fact}", PLAIN, None
+    for fact, rank in chain(_of_dtype(spec.dtype), _of_integers(spec)):
+        yield f"{label} {fact}", rank, None
+    yield f"the rank of {label}", PLAIN, len(shape)
+    for fact in _of_floats(spec):
+        yield f"{label} {fact}", VALUE, None
+    if not is_first:
+        for fact in _of_list_of_floats(spec):
             yield f"{label} {fact}", VALUE, None
-        if spec is not case.inputs[0]:
-            for fact in _of_list_of_floats(spec):
-                yield f"{label} {fact}", VALUE, None
-        for number in _only_integer(spec):
-            yield label, VALUE, number
-            if number < 0:
-                yield f"{label} is negative", PLAIN, None
-        for n, size in enumerate(shape):
-            yield f"the length of axis {n} of {label}", LIMIT, size
-        if shape:
-            yield f"the length of the last axis of {label}", LIMIT, shape[-1]
-        yield f"the number of elements of {label}", LIMIT, prod(shape)
-        yield f"the longest axis of {label}", LIMIT, max(shape, default=0)
+    for number in _only_integer(spec):
+        yield label, VALUE, number
+        if number < 0:
+            yield f"{label} is negative", PLAIN, None
+    for n, size in enumerate(shape):
+        yield f"the length of axis {n} of {label}", LIMIT, size
+    if shape:
+        yield f"the length of the last axis of {label}", LIMIT, shape[-1]
+    yield f"the number of elements of {label}", LIMIT, prod(shape)
+    yield f"the longest axis of {label}", LIMIT, max(shape, default=0)
 
 
 def _of_sequences(case: Case) -> Iterator[_Fact]:
@@ -452,6 +473,11 @@ def _of_broadcasting(one: TensorSpec, other: TensorSpec) -> Iterator[_Fact]:
     for name, holds in is_stretched.items():
         if holds:
             yield f"input {name} is stretched", VALUE, None
+    last = next(iter(pairs), ())
+    for n, length in enumerate(last):
+        if length == 1 != last[1 - n]:
+            name = (one, other)[n].name
+            yield f"input {name} is stretched along its last axis", VALUE, None
     if all(is_stretched.values()):
         yield f"inputs {one.name} and {other.name} are both stretched", PLAIN, None
 
@@ -505,7 +531,7 @@ def _of_defaults(case: Case, stated: Mapping[str, object]) -> Iterator[_Fact]:
     for name, value in {**defaults, **stated}.items():
         default = defaults.get(name)
         if isinstance(default, int | float | str) and value == default:
-            yield f"`{name}` is {default} or left out", VALUE, None
+            yield f"`{name}` is {_legible(default)} or left out", VALUE, None
         if case.inputs and name.lower() in ("axis", "axes") and value is not None:
             values = value if isinstance(value, tuple) else (value,)
             axes = [axis for axis in values if isinstance(axis, int)]
@@ -599,9 +625,16 @@ def _of_value(value: object) -> Iterator[tuple[str, int]]:
     if any(number not in _INT32 for number in integers):
         yield "needs more than 32 bits", PLAIN
     if isinstance(value, str | float):
-        yield f"is {value}", VALUE
+        yield f"is {_legible(value)}", VALUE
     if is_list:
         yield from ((fact, VALUE) for fact in _of_list(values))
+
+
+def _legible(value: object) -> str:
+    """Return a value in words: a text in quotes if it would not be seen, as an empty one."""
+    text = str(value)
+    is_seen = text.isprintable() and text.strip() == text != ""
+    return text if is_seen else f'"{text}"'
 
 
 def _of_list(values: Sequence[object]) -> Iterator[str]:
@@ -710,6 +743,24 @@ class CaseFacts:
     def features(self) -> list[Feature]:
         """The facts that distinguish the cases."""
         return features(self.cases)
+
+    def keys(self, failing: int, others: int) -> Keys:
+        """Return the keys of questions and of units of evidence of the cases, in their order.
+
+        `failing` and `others` are bits of cases. A unit is the case's name, whatever its data, if
+        all cases of this name are of one of both; else it is the question.
+        """
+        names: list[set[str]] = [set(), set()]
+        for number, case in enumerate(self.cases):
+            for side, cases in enumerate((failing, others)):
+                if cases >> number & 1:
+                    names[side].add(case.name)
+        mixed = names[0] & names[1]
+        units = [
+            question if case.name in mixed else case.name
+            for case, question in zip(self.cases, self.questions, strict=True)
+        ]
+        return Keys(self.questions, units)
 
     @cached_property
     def questions(self) -> list[tuple[object, ...]]:

@@ -2,9 +2,11 @@
 
 A rule holds for failing cases and for no others. Sets of cases are integers: bit n is case n.
 *Terms* are one, two or three features that must all hold. Cases of equal *questions* differ in type
-or opset alone: a rule that rests on one or two questions may be chance. Cases that were *asked*
-besides the run are variants of failing ones that the backend was asked about; they are evidence,
-but not counted.
+or opset alone: a rule that rests on one or two questions may be chance. Questions of one name
+differ little, and share what has nothing to do with why they fail: if all of them come out alike,
+they are one *unit* of evidence. If not, each is one: what differs between them is what matters.
+Cases that were *asked* besides the run are variants of failing ones that the backend was asked
+about; they are evidence, but not counted.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Sequence
@@ -14,13 +16,15 @@ from math import comb
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
-from opcheck.diagnose.facts import LIMIT, PLAIN, Feature
+from opcheck.diagnose.facts import LIMIT, PLAIN, Feature, Keys
 
 #: The fewest failures that a rule needs, and the fewest different questions, whatever their type
 #: and opset.
 FEWEST = 3
-#: The fewest questions if kernels branch on its facts, and chance is ruled out.
+#: The fewest units if kernels branch on its facts, and chance is ruled out.
 _TWO = 2
+#: So many questions are enough for one fact that kernels branch on, and that all failures have.
+_ENOUGH = 6
 #: So many exact conditions are told apart by asking, and so many that only hold for all failures.
 _CONTENDERS = 12
 _NECESSARY = 4
@@ -62,7 +66,7 @@ def rule(
     failing: int,
     others: int,
     alike: int,
-    questions: Sequence[Hashable],
+    keys: Keys,
     *,
     few: bool = True,
     asked: int = 0,
@@ -72,12 +76,13 @@ def rule(
 
     Cases are bits; all that are `alike` fail in this way, explained or not. One or two facts of
     `features` are tried, in all versions and in each; each fact more must explain a quarter more.
-    `questions` has a key for each case: those with equal ones differ in type or opset only, and
-    count once. A rule must rest on three, and on several more, not to arise by chance. One of facts
-    that kernels branch on need not rest on more if `few` is True, and on fewer if all of them are
-    `confirmed`: a failing case passes without them. Without `others`, the condition has no fact.
-    None if fewer than three failing cases meet any, or if each may arise by chance. Cases that were
-    `asked` besides the run are evidence, but are not counted.
+    Cases of one question, by the `keys`, and of one unit of evidence count once. A rule must rest
+    on three units, and on several more, not to arise by chance. One of facts that kernels branch on
+    may rest on two if `few` is True, and if it is one fact that all failures have, on three units
+    or six questions. If all of its facts are `confirmed`, that a failing case passes without them,
+    it may rest on one. Without `others`, the condition has no fact. None if fewer than three
+    failing cases meet any, or if each may arise by chance. Cases that were `asked` besides the run
+    are evidence, but are not counted.
     """
     own = failing & ~asked
     candidates: list[Terms] = []
@@ -90,7 +95,7 @@ def rule(
                 features,
                 failing=meeting(version, failing),
                 others=meeting(version, others),
-                questions=questions,
+                keys=keys,
                 few=few,
                 asked=asked,
                 confirmed=confirmed,
@@ -117,8 +122,19 @@ def condition_of(terms: Terms, alike: int, others: int, asked: int) -> Condition
     counts = (here, here, elsewhere, elsewhere + (others & ~asked).bit_count())
     every = meeting(terms, ~0)
     rank = max((feature.rank for feature in terms), default=PLAIN)
-    text = " and ".join(feature.text for feature in terms)
+    telling = [feature for feature in terms if not _is_implied(feature)]
+    text = " and ".join(feature.text for feature in telling or terms)
     return Condition(text, holds, counts, every, rank)
+
+
+def _is_implied(feature: Feature) -> bool:
+    """Return True for what only leaves out refused models, and tensors without an element.
+
+    These pass whatever the mistake is: next to another fact, it says nothing.
+    """
+    is_of_elements = feature.text.startswith("the number of elements of ")
+    is_not_empty = is_of_elements and feature.text.endswith(" is 1 or more")
+    return feature.text == "the model is legal" or is_not_empty
 
 
 def necessary(
@@ -207,14 +223,24 @@ def _all_may_have_by_chance(
 ) -> bool:
     """Return True if all failures may have one of `tried` features by chance.
 
-    They may if they are of fewer than three questions, or if for a random choice of as many
-    questions, of those of all cases, that would happen to one of the features with a probability
-    above 1/10. `failing` and `others` are bits of cases, and `questions` has the key of each case.
+    They may if they are of fewer than three questions, or if the `chance` that this happens to one
+    of the features is above 1/10. `failing` and `others` are bits of cases, and `questions` has the
+    key of each case.
+    """
+    failed = count_questions(failing, questions)
+    return failed < FEWEST or tried * chance(feature.holds, failing, others, questions) > _CHANCE
+
+
+def chance(holds: int, failing: int, others: int, questions: Sequence[Hashable]) -> float:
+    """Return the probability that a random choice of questions all have a property.
+
+    Of the questions of all cases, which are bits, as many are chosen as those of `failing` ones.
+    `holds` are the cases with the property, and `questions` has the key of each case.
     """
     failed = count_questions(failing, questions)
     asked = count_questions(failing | others, questions)
-    having = count_questions(feature.holds & (failing | others), questions)
-    return failed < FEWEST or tried * comb(having, failed) > _CHANCE * comb(asked, failed)
+    having = count_questions(holds & (failing | others), questions)
+    return comb(having, failed) / comb(asked, failed)
 
 
 def count_questions(cases: int, questions: Sequence[Hashable]) -> int:
@@ -230,7 +256,7 @@ def _best_terms(
     *,
     failing: int,
     others: int,
-    questions: Sequence[Hashable],
+    keys: Keys,
     few: bool,
     asked: int,
     confirmed: Collection[Feature],
@@ -239,9 +265,10 @@ def _best_terms(
 
     The bits of `failing` and `others` have the cases of the run and those that were `asked` besides
     it, which decide only between equal ones. Facts are tried that hold for three failing cases or
-    more. None if each rule of them may arise by chance, next to so few `questions`. If `few` is
-    True, a rule of facts that kernels branch on does not if it rests on three questions, or if all
-    of its facts are `confirmed`; and on two questions only if chance is improbable.
+    more. None if each rule of them may arise by chance, next to so few units. If `few` is True, a
+    rule of facts that kernels branch on is compared with others of such facts alone, and one fact
+    that all failures have, of three units or six questions, is no chance. None is one whose facts
+    are all `confirmed`, if kernels branch on them and `few` is True.
     """
     # One feature for each set of cases, the likeliest, if enough of them fail.
     distinct: dict[int, Feature] = {}
@@ -252,16 +279,25 @@ def _best_terms(
     ]
     plain = sum(feature.rank == PLAIN for feature in tried)
     for terms in _consistent(tried, failing, others, asked):
-        # Facts that kernels branch on need few questions.
+        # Facts that kernels branch on need little evidence.
         if few and all(term.rank == PLAIN for term in terms):
-            explained = count_questions(meeting(terms, failing), questions)
-            if explained >= FEWEST or all(_is_one_of(term, confirmed) for term in terms):
+            is_of_all = len(terms) == 1 and meeting(terms, failing) == failing
+            if is_of_all and _rests_on_enough(failing, keys):
                 return terms
-            if not _may_be_chance(terms, failing, others, plain, questions, least=_TWO):
+            if all(_is_one_of(term, confirmed) for term in terms):
                 return terms
-        if not _may_be_chance(terms, failing, others, len(tried), questions):
+            if not _may_be_chance(terms, failing, others, plain, keys.units, least=_TWO):
+                return terms
+        if not _may_be_chance(terms, failing, others, len(tried), keys.units):
             return terms
     return None
+
+
+def _rests_on_enough(failing: int, keys: Keys) -> bool:
+    """Return True for failing cases, which are bits, of three units or six questions."""
+    if count_questions(failing, keys.units) >= FEWEST:
+        return True
+    return count_questions(failing, keys.questions) >= _ENOUGH
 
 
 def _is_one_of(term: Feature, features: Iterable[Feature]) -> bool:
@@ -334,18 +370,18 @@ def _may_be_chance(
     failing: int,
     others: int,
     tried: int,
-    questions: Sequence[Hashable],
+    units: Sequence[Hashable],
     *,
     least: int = FEWEST,
 ) -> bool:
-    """Return True if a rule, of `tried` features, rests on too few different questions.
+    """Return True if a rule, of `tried` features, rests on too few units of evidence.
 
     It does so with fewer than `least`, or if one of all rules of as many facts would hold by
-    chance, for so many questions of failing cases and no others, with a probability above 1/10.
-    `failing` and `others` are bits of cases, and `questions` has the key of each case.
+    chance, for so many units of failing cases and no others, with a probability above 1/10.
+    `failing` and `others` are bits of cases, and `units` has the key of each case.
     """
-    explained = count_questions(meeting(terms, failing), questions)
-    failed = count_questions(failing, questions)
+    explained = count_questions(meeting(terms, failing), units)
+    failed = count_questions(failing, units)
     chances = comb(tried, len(terms)) * comb(failed, explained)
-    limit = _CHANCE * comb(failed + count_questions(others, questions), explained)
+    limit = _CHANCE * comb(failed + count_questions(others, units), explained)
     return explained < least or chances > limit

@@ -30,6 +30,7 @@ from opcheck.diagnose.patterns import resemblance
 from opcheck.dtypes import DType
 from opcheck.engine import Node, dtype_of, leading
 from opcheck.engine.mutants import Mutant, causes_of
+from opcheck.engine.mutants.mutant import MutantRaised
 from opcheck.model import (
     Case,
     Cell,
@@ -170,7 +171,8 @@ class _Trials:
             return test(mutant, evidence)
         # A mutant that fails on a node must not end a run.
         except Exception as error:
-            self.broken[mutant.name] = f"{type(error).__name__}: {error}"
+            cause = error.__cause__ if isinstance(error, MutantRaised) else error
+            self.broken[mutant.name] = f"{type(cause).__name__}: {cause}"
             return False
 
     def fitting(self, mutants: Iterable[Mutant], evidence: Evidence) -> list[Mutant]:

@@ -13,6 +13,7 @@ a formula raises WrongOperator if the file that declares the operator is wrong.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, TypeAlias
@@ -23,6 +24,7 @@ from opcheck.diagnose.suspects import cell_of
 from opcheck.dtypes import DTYPES, DType, limits
 from opcheck.engine import Node
 from opcheck.engine.mutants import Mutant
+from opcheck.engine.mutants.mutant import MutantRaised
 from opcheck.errors import InvalidNode, UsageError
 from opcheck.execution.mutate import (
     RED,
@@ -114,8 +116,10 @@ def _sightings(batch: _Batch) -> Iterator[tuple[MutantId, str, tuple[str, ...]]]
     for mutant in _mutants(cell, settings):
         killers: dict[str, list[str]] = {}
         for placed in judged:
-            for situation in placed.kills_in(mutant, placed.situations):
-                killers.setdefault(situation, []).append(placed.case_id)
+            # `mutate.sightings` shows the mutant the same case, and has what it raised.
+            with suppress(MutantRaised):
+                for situation in placed.kills_in(mutant, placed.situations):
+                    killers.setdefault(situation, []).append(placed.case_id)
         for situation, ids in killers.items():
             yield mutant_of(cell, mutant), f"{name}: {situation}", tuple(ids)
 
@@ -175,13 +179,14 @@ def _fates(batch: _Batch) -> Iterator[ConditionedMutant]:
     family = next(family for family in FAMILIES if family.name == name)
     suite = _Suite(family, cell.dtype, situations_of_cases)
     for mutant in _mutants(cell, settings):
-        killed = suite.killed(mutant)
-        yield ConditionedMutant(
-            mutant=mutant_of(cell, mutant),
-            family=name,
-            killed=killed,
-            survived=suite.survived(mutant, killed),
-        )
+        known = mutant_of(cell, mutant)
+        try:
+            killed = suite.killed(mutant)
+            survived = suite.survived(mutant, killed)
+        except MutantRaised as error:
+            yield ConditionedMutant(known, name, killed={}, survived={}, raised=str(error))
+        else:
+            yield ConditionedMutant(known, name, killed=killed, survived=survived)
 
 
 class _Suite:

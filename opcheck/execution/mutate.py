@@ -13,6 +13,7 @@ looks up the mutants of a cell raises CaseFileError, a UsageError, if shipped fi
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from hashlib import blake2b
@@ -29,7 +30,7 @@ from opcheck.diagnose.suspects import cell_of
 from opcheck.dtypes import content, identical
 from opcheck.engine import Node, dtypes_of, operator_of
 from opcheck.engine.mutants import Mutant, guards_of, mutants_of
-from opcheck.engine.mutants.mutant import STATEFUL, StatefulMutant
+from opcheck.engine.mutants.mutant import STATEFUL, MutantRaised, StatefulMutant
 from opcheck.engine.operators import Operator
 from opcheck.errors import InvalidNode, NotSupported, UsageError, did_you_mean
 from opcheck.execution import evaluation, expected, workers
@@ -131,7 +132,7 @@ class CaseKills:
         A mutant that refuses an invalid model as the engine does shows only if it gives another
         answer to the legal twin, the model made valid. A stateful mutant is run as a backend,
         another is asked once. Verdicts are kept by the answer's digest. The case `judges`. Raises
-        what the engine raises for the case's data: ValueError, MemoryError.
+        MutantRaised, and what the engine raises for the case's data: ValueError, MemoryError.
         """
         if isinstance(mutant, StatefulMutant):
             backend = stateful_backend(mutant)
@@ -487,8 +488,8 @@ def _mutation(
     A mutant that no input distinguishes from the formula, as an argument says, is shown all the
     same; its fate has the argument. The names of cases that kill or notice it are added to `known`,
     so that they are asked first about the next cell. A stateful mutant is shown to none if backends
-    are asked once. Raises UsageError for a case that is wrong, CaseFileError for arguments about
-    nothing known.
+    are asked once. One that raises is shown to no further case; its fate says what. Raises
+    UsageError for a case that is wrong, CaseFileError for arguments about nothing known.
     """
     mutant = mutant_of(cell, wrong)
     harmless = None
@@ -496,7 +497,10 @@ def _mutation(
         harmless = why_harmless(wrong, cell.op, None if mutant.any_type else cell.dtype)
     elif settings.once:
         return Mutation(mutant)
-    killers, noticers = _killers(wrong, kills_of_cases, settings.kills, known)
+    try:
+        killers, noticers = _killers(wrong, kills_of_cases, settings.kills, known)
+    except MutantRaised as error:
+        return Mutation(mutant, raised=str(error))
     known |= dict.fromkeys((*killers, *noticers))
     operator = operator_of(cell.op)
     if not killers and operator and cell.dtype in operator.constant and not mutant.any_type:
@@ -511,8 +515,8 @@ def _killers(
 
     Cases of the rule `must` decide and come first, of these the `known` names, until `enough` names
     kill it; of several cases of a name one is enough. Cases of other rules can only notice it, and
-    are tried if none kills; a warning of a case `must` is noticed too. Raises UsageError for a case
-    that is wrong.
+    are tried if none kills; a warning of a case `must` is noticed too. Raises MutantRaised, and
+    UsageError for a case that is wrong.
     """
 
     def order(case_kills: CaseKills) -> tuple[bool, bool]:
@@ -541,12 +545,13 @@ class Sighting:
     """A mutant with the ids of every case that sees it.
 
     `killers` are ids of `must` cases that fail; without any, `noticers` are of cases that come out
-    wrong but decide nothing.
+    wrong but decide nothing. If the mutant itself `raised`, it says what, and has no cases.
     """
 
     mutant: MutantId
     killers: tuple[str, ...] = ()
     noticers: tuple[str, ...] = ()
+    raised: str = ""
 
 
 def sightings(cases: Iterable[Case], jobs: int = 1) -> Iterator[Sighting]:
@@ -574,14 +579,18 @@ def _sightings(batch: _Batch) -> Iterator[Sighting]:
         }
         # Of several cells float32, which every backend has, stands for all.
         cell = min(cells, key=lambda cell: cell.dtype != "float32")
-        yield _sighting(mutant_of(cell, mutant), mutant, [*by_id.values()])
+        known = mutant_of(cell, mutant)
+        try:
+            yield _sighting(known, mutant, [*by_id.values()])
+        except MutantRaised as error:
+            yield Sighting(known, raised=str(error))
 
 
 def _sighting(mutant: MutantId, wrong: AnyMutant, kills_of_cases: Sequence[CaseKills]) -> Sighting:
     """Show one mutant to every case, and return which ones see it.
 
     Those that decide nothing, of other rules than `must`, are shown it only if none kills it.
-    Raises UsageError for a case that is wrong.
+    Raises MutantRaised, and UsageError for a case that is wrong.
     """
     deciding = [case_kills for case_kills in kills_of_cases if case_kills.case.rule == "must"]
     verdicts = {
@@ -606,11 +615,12 @@ def killed_elsewhere(
 ) -> Iterator[tuple[MutantId, Case]]:
     """Yield the smallest shipped case that kills each survivor of `cases`, where one does.
 
-    `alive` are the survivors, mutants that no case of `cases` killed. Shipped cases of their
-    version with the rule `must` are shown them, but for those that are among `cases`. `jobs` is the
-    number of processes, unless `spread` does the work elsewhere. Raises CaseFileError for shipped
-    files that are wrong, ValueError for a survivor that is no mutant of its cell, ProcessDied if a
-    process is killed, KeyboardInterrupt if the user interrupts it.
+    A case on which a survivor raises does not kill it. `alive` are the survivors, mutants that no
+    case of `cases` killed. Shipped cases of their version with the rule `must` are shown them, but
+    for those that are among `cases`. `jobs` is the number of processes, unless `spread` does the
+    work elsewhere. Raises CaseFileError for shipped files that are wrong, ValueError for a survivor
+    that is no mutant of its cell, ProcessDied if a process is killed, KeyboardInterrupt if the user
+    interrupts it.
     """
     asked = {(case.id, case.source) for case in cases}
     batches = [
@@ -639,9 +649,10 @@ def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[Mut
                 continue
             [mutant] = (it for it in mutants_in(survivor.op, dtype) if it.name == survivor.name)
             for case_kills in kills_of_cases:
-                if case_kills.verdict(mutant) in RED:
-                    killed.append((survivor, case_kills.case))
-                    break
+                with suppress(MutantRaised):
+                    if case_kills.verdict(mutant) in RED:
+                        killed.append((survivor, case_kills.case))
+                        break
     return killed
 
 

@@ -12,13 +12,16 @@ class ConditionedMutant:
 
     `killed` has the situations in which a case kills it, each with that case's id. `survived` has
     those in which it shows on other data only, each with the id of the case that has the shapes and
-    attributes of that data. In all other situations of the family it does not show.
+    attributes of that data. In all other situations of the family it does not show. If the mutant
+    itself `raised`, which is a mistake of opcheck's own, it says what; its situations are not
+    known.
     """
 
     mutant: MutantId
     family: str
     killed: Mapping[str, str]
     survived: Mapping[str, str]
+    raised: str = ""
 
 
 def score_of(conditioned: Iterable[ConditionedMutant]) -> Score:

@@ -561,13 +561,15 @@ class Mutation:
 
     `harmless` is the argument that it is equivalent, if any. `killers` are ids of `must` cases that
     fail: the first, or those of the first two names. Without any, `noticers` are ids of cases that
-    come out wrong but decide nothing: the first of each name.
+    come out wrong but decide nothing: the first of each name. If the mutant itself `raised` on a
+    case, which is a mistake of opcheck's own, it says what; its fate is not known.
     """
 
     mutant: MutantId
     harmless: str | None = None
     killers: tuple[str, ...] = ()
     noticers: tuple[str, ...] = ()
+    raised: str = ""
 
     @property
     def fate(self) -> Fate:

@@ -5,6 +5,8 @@ import time
 
 import pytest
 
+from opcheck.engine.mutants import Mutant, mutants_of
+from opcheck.model import OpVersion
 from tests.wording import lines_with
 
 HEAD = "op: Hardmax\ndtype: float32\nopset: 13\nattrs: {axis: 1}\ncases:\n"
@@ -53,6 +55,18 @@ def test_the_shipped_case_that_is_named_kills(run):
     words = ("--mutant", "last_of_ties", "-j", "1")
     shipped = lines_of(run("mutate", "weak.yaml", *words))[2].split()[1]
     assert table(run("mutate", "--case", shipped, *words))[1:3] == ["1", "1"]
+
+
+def test_a_mutant_that_raises_is_named_and_the_others_are_tried(run, monkeypatch, wording):
+    op = OpVersion("", "Hardmax", 13)
+    broken = Mutant("broken", "it raises", lambda _: [][0])
+    [sound] = [mutant for mutant in mutants_of(op) if mutant.name == "last_of_ties"]
+    monkeypatch.setattr("opcheck.execution.mutate.mutants_in", lambda *_: (broken, sound))
+    monkeypatch.setattr("opcheck.execution.conditioned.mutants_in", lambda *_: (broken, sound))
+    found = run("mutate", "strong.yaml", "-j", "1", code=1)
+    assert found.stderr == wording
+    assert table(found) == ["Hardmax-13", "1", "1", "·", "·", "·", "100", "%"]
+    assert lines_of(found)[-1] == "exit 1: 1 raised"
 
 
 @pytest.mark.gate

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from opcheck.diagnose import facts as fact_kinds, rules
-from opcheck.diagnose.facts import LIMIT, PLAIN, VALUE, Feature, _of_tensor, features
+from opcheck.diagnose.facts import LIMIT, PLAIN, VALUE, Feature, Keys, _of_tensor, features
 from opcheck.diagnose.rules import Condition, rule
 from opcheck.dtypes import DTYPES
 from opcheck.model import Case, OpVersion
@@ -22,17 +22,18 @@ def bits(*numbers: int) -> int:
 
 #: Forty cases, of which the first six fail.
 FAILING, OTHERS = bits(*range(6)), bits(*range(6, 40))
+FORTY = Keys(range(40), range(40))
 DARK = Feature("it is dark", PLAIN, FAILING)
 
 
 def learned(*features: Feature, failing: int = FAILING, others: int = OTHERS, **how: bool) -> str:
-    found = rule(features, failing, others, failing, range(40), **how)
+    found = rule(features, failing, others, failing, FORTY, **how)
     return found.text if found else "nothing"
 
 
 def test_what_holds_of_all_that_fail_and_of_nothing_else_is_the_rule() -> None:
     half = Feature("it is late", PLAIN, bits(*range(3)))
-    found = rule((half, DARK), FAILING, OTHERS, FAILING, range(40))
+    found = rule((half, DARK), FAILING, OTHERS, FAILING, FORTY)
     assert found == Condition("it is dark", FAILING, (6, 6, 0, 34), FAILING, PLAIN)
 
 
@@ -84,7 +85,7 @@ def test_what_holds_in_one_version_only_is_said_of_that(wording: Wording) -> Non
     ],
 )
 def test_few_cases_are_enough_for_what_kernels_branch_on_only(feature, failing, questions, found):
-    seen = rule([feature], failing, OTHERS, failing, questions)
+    seen = rule([feature], failing, OTHERS, failing, Keys(questions, questions))
     assert (seen.text if seen else "nothing") == found
 
 
@@ -120,8 +121,37 @@ def test_an_axis_is_the_same_from_either_end_and_by_default() -> None:
 
 def test_one_question_is_enough_for_a_fact_without_which_the_backend_passes() -> None:
     questions = [0] * 6 + [1] * 34
-    assert rule([DARK], FAILING, OTHERS, FAILING, questions) is None
-    assert rule([DARK], FAILING, OTHERS, FAILING, questions, confirmed=[DARK])
+    keys = Keys(questions, questions)
+    assert rule([DARK], FAILING, OTHERS, FAILING, keys) is None
+    assert rule([DARK], FAILING, OTHERS, FAILING, keys, confirmed=[DARK])
+
+
+def test_questions_of_one_name_that_come_out_alike_are_one_unit_of_evidence() -> None:
+    dark = [replace(CASE, name="night", row=str(row)) for row in range(3)]
+    light = [replace(CASE, name=f"day {n}", row="") for n in range(37)]
+    alike = fact_kinds.CaseFacts([*dark, *light]).keys(bits(0, 1, 2), bits(*range(3, 40)))
+    assert len({*alike.units[:3]}) == 1
+    mixed = fact_kinds.CaseFacts([*dark, *light]).keys(bits(0, 1), bits(*range(2, 40)))
+    assert mixed.units[:3] == mixed.questions[:3]
+
+
+@pytest.mark.parametrize(
+    "implied", ["the model is legal", "the number of elements of input X is 1 or more"]
+)
+def test_what_all_failures_are_anyway_is_not_in_the_words_of_a_condition(implied: str) -> None:
+    one = Feature("it is dark", PLAIN, FAILING | bits(6, 7))
+    other = Feature(implied, PLAIN, FAILING | bits(8, 9))
+    assert learned(one, other) == "it is dark"
+
+
+def test_failures_of_one_name_have_a_condition_by_chance() -> None:
+    failing = bits(*range(5))
+    dark = Feature("it is dark", PLAIN, failing)
+    keys = Keys(range(40), [0] * 5 + [*range(5, 40)])
+    others = bits(*range(5, 40))
+    assert rule([dark], failing, others, failing, keys) is None
+    assert rule([dark], failing, others, failing, keys, confirmed=[dark])
+    assert rule([DARK], FAILING, OTHERS, FAILING, Keys(range(40), [0] * 6 + [*range(6, 40)]))
 
 
 def test_what_all_failures_have_is_named_with_the_passes_that_have_it_too() -> None:
@@ -219,6 +249,23 @@ def test_an_input_that_is_an_attribute_in_another_version_is_the_same_fact() -> 
     of_input = replace(CASE, op=OpVersion("", "CumSum", 14), attrs={}, inputs=(vector, axis))
     of_attribute = replace(CASE, attrs={"axis": -1}, inputs=(vector,))
     assert _stated(of_input) == _stated(of_attribute)
+
+
+def test_an_only_input_has_a_name_where_another_case_has_two() -> None:
+    x = replace(CASE.inputs[0], name="data", shape=(2, 3))
+    axes = TensorSpec("axes", DTYPES["int64"], (1,), Given(np.array([1])))
+    alone = replace(CASE, inputs=(x,))
+    of_rank_3 = replace(CASE, inputs=(replace(x, shape=(2, 3, 4)), axes))
+    with_axes = replace(CASE, inputs=(x, axes))
+    of_rank_2 = {one.text: one.holds for one in features([alone, of_rank_3, with_axes])}
+    assert of_rank_2["the rank of input data is 2"] == bits(0, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("", '""'), (" ", '" "'), ("a\n", '"a\n"'), ("a b", "a b")]
+)
+def test_a_text_that_would_not_be_seen_is_quoted(text: str, shown: str) -> None:
+    assert f"`mode` is {shown}" in _stated(replace(CASE, attrs={"mode": text}))
 
 
 def _stated(case: Case) -> set[str]:

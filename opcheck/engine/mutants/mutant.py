@@ -18,6 +18,14 @@ from opcheck.engine.operators import Formula
 from opcheck.errors import InvalidNode, NotSupported, reject
 from opcheck.numbers import FaultFunction, Faults
 
+
+class MutantRaised(Exception):
+    """A mutant raised on a node what it must not raise: a mistake of opcheck's own.
+
+    The text has the exception, its cause, and the node.
+    """
+
+
 #: The dtypes in which something is wrong; None for all.
 Only: TypeAlias = Sequence[str] | None
 #: A name, a text, what is done, and the dtypes in which it is wrong if not in all.
@@ -109,7 +117,10 @@ class Mutant:
         return self.name.startswith("refuses_")
 
     def made_on(self, node: Node) -> Sequence[Any] | InvalidNode:
-        """Return its outputs for a node, or why it refuses it; other nodes are computed right."""
+        """Return its outputs for a node, or why it refuses it; other nodes are computed right.
+
+        Raises MutantRaised if it raises anything but a refusal.
+        """
         try:
             if not self.concerns(node) or (node.malformed and not self.of_form):
                 return node.right
@@ -119,9 +130,11 @@ class Mutant:
             return error
         except (NotSupported, MemoryError) as error:
             return InvalidNode(str(error))
+        except MutantRaised:
+            raise  # of another version of the same mistake, which names it already
         except Exception as error:
-            error.add_note(f"in the mutant {self.name}, made on {node.op} {node.attrs}")
-            raise
+            where = f"in the mutant {self.name}, made on {node.op} {node.attrs}"
+            raise MutantRaised(f"{type(error).__name__}: {error} ({where})") from error
 
     def concerns(self, node: Node) -> bool:
         """Return True if the formula calls the wrong function, in a dtype in which it is wrong."""

@@ -92,6 +92,8 @@ _ENOUGH = 6
 _PROBABLY = "probably as in smaller cases: "
 #: One cause of so much of a group is likelier than several.
 _NEARLY_ALL = 0.9
+#: If mutants leave no more of a group, they say more than a condition of all of it.
+_LEAST_LEFT = 1 / 3
 #: What is likelier than this by chance is not named.
 _EVEN_CHANCE = 0.5
 #: Ways to fail that one mistake may have in different cases.
@@ -407,6 +409,7 @@ class _OperatorFailures:
         # One cause of all is likelier than several that explain parts.
         for group in by_failure.values():
             self._choose_one_for_all_elements(group)
+            self._choose_one_condition_for_all(group)
         self._choose_one_for_all_ways(by_failure)
         # 4. One mutant for several messages, or one that passes contradict, but not in such cases.
         for group in by_failure.values():
@@ -745,6 +748,30 @@ class _OperatorFailures:
                     counts = (len(unknown), len(unknown), 0, 0)
                     self._choose(Diagnosis(None, text, counts), unknown)
                     return
+
+    def _choose_one_condition_for_all(self, group: Sequence[DiagnosedResult]) -> None:
+        """Choose one exact fact, in `chosen`, for a group of which mutants explain a part.
+
+        All of the group, of six questions or more, must have it, and no case that does not fail so;
+        it is not a limit on a number. Nothing is chosen if mutants explain nothing, or two thirds
+        of the questions: then mistakes say more than when they show. Nor is it for failures without
+        outputs.
+        """
+        if group[0].record.failure not in _OF_OUTPUTS:
+            return
+        left = self._without_cause(group)
+        questions = len(self._questions_of(group))
+        if len(left) == len(group) or questions < _ENOUGH:
+            return
+        if len(self._questions_of(left)) <= _LEAST_LEFT * questions:
+            return
+        others = self._others(group, group)
+        condition = self._condition(group, others, group) if others else None
+        if condition is None or condition.text.endswith(LIMITS) or len(condition.terms) > 1:
+            return
+        if len(self._under(condition, group)) == len(group):
+            text = f"{self._way(group, self._shared_message(group))}{_where(condition)}"
+            self._choose(self._diagnosis(None, text, condition), group)
 
     def _has_one_cause(self, group: Sequence[DiagnosedResult]) -> bool:
         """Return True if one mutant is chosen for nearly all questions of a group.

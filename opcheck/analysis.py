@@ -234,6 +234,8 @@ def _why_idle(results: Sequence[Record]) -> str:
     declined = any(before_ledgers(result) is Verdict.UNSUPPORTED for result in results)
     if judged and not (declined and all(result.refused for result in judged)):
         return ""
+    if judged:
+        return "refused invalid models, and supported no legal one"
     if results and all(result.beyond for result in results):
         return "was asked nothing that opcheck itself can judge"
     return "supported no case"
@@ -962,7 +964,10 @@ def _clashes(parts: Sequence[RunPart]) -> Iterator[str]:
     """Yield results in two parts, and cases that differ between them, or are compared apart."""
     part_of_result: dict[tuple[str, str], int] = {}
     part_of_comparison: dict[str, int] = {}
-    cases: dict[str, tuple[int, str]] = {}
+    places: dict[str, int] = {}
+    digests: dict[str, str] = {}
+    moved: dict[str, list[str]] = {}
+    edited: dict[str, list[str]] = {}
     twice: dict[tuple[int, int], list[Record]] = {}
     torn: dict[tuple[int, int], str] = {}
     for number, (name, run) in enumerate(parts):
@@ -970,15 +975,19 @@ def _clashes(parts: Sequence[RunPart]) -> Iterator[str]:
             first = part_of_result.setdefault((record.case, record.backend), number)
             if first != number:
                 twice.setdefault((first, number), []).append(record)
-            about = (record.place, record.digest)
-            if cases.setdefault(record.case, about) != about:
-                case = quoted(record.case)
-                yield f"{name} has another case {case} than the runs before it"
+            if digests.setdefault(record.case, record.digest) != record.digest:
+                edited.setdefault(name, []).append(quoted(record.case))
+            elif places.setdefault(record.case, record.place) != record.place:
+                moved.setdefault(name, []).append(quoted(record.case))
             # Parts may compare different backends with each other.
             if record.against and not record.oracle:
                 first = part_of_comparison.setdefault(record.case, number)
                 if first != number:
                     torn.setdefault((first, number), quoted(record.case))
+    for name, ids in edited.items():
+        yield f"cases that {name} has otherwise than the runs before it: {few(ids, 3)}"
+    for name, ids in moved.items():
+        yield f"cases that {name} has in another order than the runs before it: {few(ids, 3)}"
     for (one, other), records in twice.items():
         named = few([f"{quoted(record.backend)} on {quoted(record.case)}" for record in records], 3)
         yield f"results that are in both {parts[one][0]} and {parts[other][0]}: {named}"

@@ -251,6 +251,8 @@ def check_files(
 
 def _why_not_writable(path: Path, named: Iterable[Path | None]) -> str | None:
     """Return why a file cannot be written, as far as known without touching it, else None."""
+    if "\0" in str(path):
+        return "no path holds a NUL character"
     try:
         if path.resolve() in [other.resolve() for other in named if other]:
             return "the same command names this file twice"

@@ -2,15 +2,14 @@
 
 A wrong answer is `evidence`. `suspects` compares it with the answers of mutants by `likeness`, of
 `faults` that any operator can have, and of mutants `fitted` to it, looks for `patterns` in its
-numbers, and remembers all of a backend. In the end `attribution` chooses a cause for each failure:
-a mutant, or one of the `rules` on `facts` of cases.
+numbers, and remembers all of a backend. In the end `attribution` gathers the `results`, gives the
+`operator_failures` of each operator their causes, a mutant (`mutant_causes`), one of the `rules` on
+`facts` of cases (`condition_causes`), wrong elements (`element_causes`) or another one
+(`other_causes`), and puts them in words (`wording`).
 """
 
 from opcheck.diagnose.allowance import UNLIMITED, Allowance
-from opcheck.diagnose.attribution import (
-    DiagnosedResult,
-    attribute_causes,
-    without_particulars,
-)
+from opcheck.diagnose.attribution import attribute_causes
 from opcheck.diagnose.evidence import Evidence
+from opcheck.diagnose.results import DiagnosedResult, without_particulars
 from opcheck.diagnose.suspects import Suspects, looks_like, names_of

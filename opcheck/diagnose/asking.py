@@ -56,9 +56,10 @@ _SHOWN = 2
 
 
 def most_questions(failure: Failure | None) -> int:
-    """Return how many answers may be asked for about failures of a kind; 0 to ask nothing.
+    """Return how many answers may be asked for about failures of a kind.
 
-    That is 12, or 6 if each failure ends a process. None is no failure, of which nothing is asked.
+    That is 12, or 6 of a crash, which ends a process. It is 0 for those that are not asked again,
+    _NOT_ASKED, and for None, which is no failure.
     """
     if failure in _NOT_ASKED:
         return 0

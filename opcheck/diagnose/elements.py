@@ -588,8 +588,8 @@ def _values(column: _Column, masked: Iterable[tuple[Elements, Mask]]) -> Floats:
 def _bound_between(low: float, high: float, dtype: DType | None = None) -> tuple[float, str]:
     """Return a number from `low` to `high` that a mistake may have as its bound, and it in words.
 
-    It is where a square or an exponential leaves the range of the type, which the words say, or
-    else the number of the fewest digits.
+    It is where a square or an exponential leaves the range of the type, which the words say. Else
+    it is a number in the middle, rounded to the fewest digits that leave it between the two.
     """
     if dtype is not None and dtype.kind == "float":
         largest = float(limits(dtype)[1])

@@ -72,8 +72,9 @@ def _write_outputs(folder: Path, task: Task, outputs: Sequence[Array | model.For
 def begin(folder: Path, backend: BackendInfo | None) -> None:
     """Make a folder, or empty it of what an earlier run saved, and mark it as that of `backend`.
 
-    `backend` is None for a folder of questions. Raises UsageError if it holds anything else or
-    cannot be made, Unwritable if it cannot be emptied or marked.
+    `backend` is None for a folder of questions. Raises UsageError if it holds anything else, or
+    cannot be made or read: then nothing is removed. Raises Unwritable if it cannot be emptied or
+    marked.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

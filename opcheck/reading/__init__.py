@@ -398,6 +398,8 @@ def read_text(
 def contents(path: Path) -> bytes:
     """Return the bytes of a regular file. Raises Unreadable."""
     start = Mark(1, 1)
+    if "\0" in str(path):
+        raise Unreadable(start, "no path holds a NUL character")
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):

@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from opcheck.diagnose import Suspects
-from opcheck.diagnose.attribution import DiagnosedResult, attribute_causes
+from opcheck.diagnose.attribution import attribute_causes
+from opcheck.diagnose.results import DiagnosedResult
 from opcheck.diagnose.suspects import cell_of
 from opcheck.dtypes import DTYPES
 from opcheck.model import Case, Diagnosis, Fill, Rejected, Verdict

@@ -10,7 +10,7 @@ import pytest
 from opcheck import model
 from opcheck.analysis import causes, is_failure, number_of, reds
 from opcheck.diagnose.allowance import NoTimeLeft
-from opcheck.diagnose.attribution import _OperatorFailures
+from opcheck.diagnose.operator_failures import OperatorFailures
 from opcheck.engine import Node
 from opcheck.engine.mutants import causes_of, mutants_of
 from opcheck.errors import InvalidNode
@@ -286,7 +286,7 @@ def test_without_time_for_its_condition_no_other_mutant_is_named(monkeypatch) ->
     def against(self: Any, mutant: Any, **options: Any) -> Any:
         raise NoTimeLeft
 
-    monkeypatch.setattr(_OperatorFailures, "_against", against)
+    monkeypatch.setattr(OperatorFailures, "against", against)
     wrong = failures(judged(normalizations(), always_in_training))
     named = {diagnosis.mistake for record in wrong for diagnosis in record.diagnoses[:1]}
     assert "batch_statistics_always" in named

@@ -418,7 +418,8 @@ def test_what_is_no_file_is_a_problem(tmp_path: Path) -> None:
     circle.symlink_to(circle)
     assert "no such file" in attempt_file(tmp_path / "none.yaml").message
     assert "folder" in attempt_file(tmp_path).message
-    for path in (Path("a\0b"), Path("x" * 5000), circle):
+    assert "NUL" in attempt_file(Path("a\0b")).message
+    for path in (Path("x" * 5000), circle):
         assert "cannot be read" in attempt_file(path).message
 
 

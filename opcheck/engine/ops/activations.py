@@ -153,8 +153,8 @@ def mish(X: Tensor) -> Tensor:
 def softsign(input: Tensor) -> Tensor:
     """Softsign: "x/(1+|x|)"; NaN stays NaN.
 
-    Of an infinity it is NaN as the formula has it, or the limit, 1 or -1 by its sign:
-    LIMIT_AT_INFINITY.
+    Of an infinity it is NaN as the formula has it, or the limit, 1 or -1 by its sign: each reading
+    of LIMIT_AT_INFINITY gives one.
     """
     return with_limit(input, input / (1 + xp.abs(input)), xp.sign(input))
 

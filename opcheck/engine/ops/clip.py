@@ -124,8 +124,8 @@ def clip_11(input: Tensor, min: Tensor | None = None, max: Tensor | None = None)
     NaN, the result is NaN, or the other number: NAN_IN_MAXIMUM, NAN_IN_MINIMUM.
 
     A `min` above `max` makes every element `max`, or `min`, or raises InvalidNode: MIN_ABOVE_MAX.
-    So does one that rounding may have brought above. Raises InvalidNode for a bound of rank 1 or
-    more.
+    Raises InvalidNode for a bound of rank 1 or more, and TypeError for bounds whose errors leave
+    open which is the larger: in a graph, the node is not judged then.
     """
     clipped = clip(input, min, max)
     if min is not None and max is not None and bare(min) > bare(max):

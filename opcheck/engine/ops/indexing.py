@@ -382,7 +382,7 @@ def switched_on(classes: NDArray[np.int64], count: int, values: Array, axis: int
     """Return `on_value` at the class of each index along a new `axis`, and `off_value` elsewhere.
 
     classes: of the shape of the indices, from 0 to below `count`, or NO_CLASS; values: [off_value,
-    on_value].
+    on_value]; axis: counted from the front.
     """
     behind = classes.ndim - axis
     every = np.arange(count).reshape(-1, *[1] * behind)

@@ -117,10 +117,11 @@ def take_along_axis(x: Bounded, index: Any, axis: int) -> Bounded:
 def hull(chosen: Bounded, admitted: Bounded, axis: int) -> Bounded:
     """Return the choice, with an error that reaches all that are admitted along `axis`.
 
-    `axis`, counted from the front, is one of `admitted` that `chosen` has not; the shapes are equal
-    without it. An element is lost (it may be an infinity or NaN) if an admitted one is. The last
-    rounding is among the errors, and k is 0. In arithmetic that scatters, an element with more than
-    one choice scatters as far as the others are away.
+    `axis` is one of `admitted` that `chosen` has not, -1 for the last; the shapes are equal without
+    it. The choice is among those admitted, and an element with fewer choices repeats one. An
+    element is lost (it may be an infinity or NaN) if an admitted one is. The last rounding is among
+    the errors, and k is 0. In arithmetic that scatters, an element with more than one choice
+    scatters as far as the others are away.
     """
     chosen = chosen.with_rounding()
     admitted = admitted.with_rounding()

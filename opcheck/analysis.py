@@ -18,6 +18,7 @@ from opcheck import model
 from opcheck.errors import Exit, UsageError, few, plural
 from opcheck.grouping import group_by, not_none
 from opcheck.model import WRONG, Diagnosis, Ending, Failure, Header, Record, Run, Verdict
+from opcheck.model.explained import ACCEPTING
 from opcheck.reading import quoted
 
 _REMARKS = (Verdict.WARN, Verdict.DIFFER, Verdict.UNEXPECTED_PASS, Verdict.UNSUPPORTED)
@@ -405,7 +406,7 @@ def _accepting(accepted: Sequence[Record]) -> Cause:
     sentences = {_ACCEPTED.sub("", result.reason) for result in accepted}
     rules = {without_numbers(sentence) for sentence in sentences}
     cases = plural(len(accepted), "case")
-    text = f"accepts invalid models: {cases} of {plural(len(rules), 'rule')}"
+    text = f"{ACCEPTING}: {cases} of {plural(len(rules), 'rule')}"
     if len(rules) == 1:
         shown = sentences if len(sentences) == 1 else rules
         text += f" ({shown.pop()})"

@@ -91,6 +91,8 @@ FATES: Mapping[Fate, str] = {
     Fate.SURVIVED: "no case shows it",
 }
 _FATES = {str(fate): f"Of a mutant: {text}." for fate, text in FATES.items()}
+#: How the cause of all invalid models that a backend accepts begins.
+ACCEPTING = "accepts invalid models"
 #: Other words that outputs print, by what they are: a name and its meaning.
 WORDS: Mapping[str, Mapping[str, str]] = {
     "level": {
@@ -98,6 +100,11 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "core": "The cases that find nearly all mistakes; the default of `opcheck run`.",
         "deep": "All cases: every type and version, and large inputs.",
         "huge": "Cases with indices beyond 2^31; only --level huge runs them.",
+    },
+    "cause": {
+        ACCEPTING: "The backend answered models that the specification forbids, and should have"
+        " refused them. A library that leaves that to its caller says so by ?refuses=false in its"
+        " address: such cases are then unsupported.",
     },
     "rule": {
         "must": "The specification decides: a deviation fails.",

@@ -22,6 +22,7 @@ from opcheck.analysis import before_ledgers, is_failure, is_judged, outcome, red
 from opcheck.errors import Exit, few
 from opcheck.grouping import group_by
 from opcheck.model import GRAPH, ComparisonRecord, Header, LiveResult, Record, Run, Verdict, light
+from opcheck.model.explained import ACCEPTING
 from opcheck.model.question import IN_TRACEBACK, TRACEBACK
 from opcheck.report import plain_text, style, totals
 from opcheck.report.style import COLOURS, Numbers, grouped, least, new_table, put, put_all, put_exit
@@ -511,6 +512,8 @@ class Pretty:
             return
         commands = []
         named = [cause.diagnosis.mistake for cause in its_causes if cause.diagnosis.mistake]
+        if not named and any(cause.folded for cause in its_causes):
+            named = [shlex.quote(ACCEPTING)]
         if named:
             commands.append((f"opcheck explain {named[0]}", "what this cause is"))
         failure = its_causes[0].results[0]

@@ -1,6 +1,7 @@
 """`opcheck explain` knows every name that an output prints."""
 
 import re
+import shlex
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -193,3 +194,9 @@ def test_an_element_that_cannot_be_meant_is_an_error(run, words) -> None:
 def test_an_unknown_name_is_an_error(name: str) -> None:
     with pytest.raises(UsageError):
         explanations(name)
+
+
+def test_the_next_command_of_a_backend_that_only_accepts_invalid_models_is_explained(run):
+    found = run("run", "--case", "Hardmax/*out_of_range*", "-b", "last_of_ties", code=1)
+    [command] = re.findall(r"^  opcheck (explain .*)$", found.output, re.MULTILINE)
+    assert run(*shlex.split(command, comments=True)).output.startswith("cause: ")

@@ -508,6 +508,8 @@ class Difference:
 def compare(old: Run, new: Run) -> Difference:
     """Compare two runs; known defects that were applied in one of them only count in neither.
 
+    Results are paired by case and backend address. One that the new run lacks is a regression only
+    if that run is complete, was asked for the same, and has the backend; otherwise it is left out.
     Another release of opcheck may ask others of its own cases by the same command: what the new run
     lacks of them is no regression.
     """
@@ -640,7 +642,10 @@ def diff_status(
 ) -> tuple[Exit, str]:
     """Return the exit code of a comparison, and its meaning.
 
-    If `common`, the new run may have been asked for less.
+    UNUSABLE comes first: for a run that was cut short, results left out unless `common` (the new
+    run may have been asked for less then), and results that no run judged, but for unsupported
+    ones. Then NONCONFORMING for processes that died anew and for regressions, NOTHING_JUDGED, and
+    CONFORMS.
     """
     counts = _counted(difference)
     incomplete = [name for name, run in (("OLD", old), ("NEW", new)) if not run.complete]

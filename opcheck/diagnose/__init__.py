@@ -4,8 +4,9 @@ A wrong answer is `evidence`. `suspects` compares it with the answers of mutants
 `faults` that any operator can have, and of mutants `fitted` to it, looks for `patterns` in its
 numbers, and remembers all of a backend. In the end `attribution` gathers the `results`, gives the
 `operator_failures` of each operator their causes, a mutant (`mutant_causes`), one of the `rules` on
-`facts` of cases (`condition_causes`), wrong elements (`element_causes`) or another one
-(`other_causes`), and puts them in words (`wording`).
+`facts` of cases (`condition_causes`), wrong `elements` (`element_causes`, by `explanations` of
+their `traits` or by `positions`) or another one (`other_causes`), and puts them in words
+(`wording`).
 """
 
 from opcheck.diagnose.allowance import UNLIMITED, Allowance

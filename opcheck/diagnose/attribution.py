@@ -16,6 +16,7 @@ from opcheck.diagnose.asking import Ask
 from opcheck.diagnose.condition_causes import (
     choose_every_case,
     choose_facts_needed_together,
+    choose_one_fact_for_all,
     choose_one_for_all_ways,
     choose_one_property_for_all,
     choose_proven_property,
@@ -139,6 +140,7 @@ def _explained(
     # One cause of all is likelier than several that explain parts.
     for group in by_failure.values():
         choose_one_for_all_elements(failures, group)
+        choose_one_fact_for_all(failures, group)
     choose_one_for_all_ways(failures, by_failure)
     # 4. One mutant for several messages, or one that passes contradict, but not in such cases.
     for group in by_failure.values():

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence, Set
 from functools import partial
 
 from opcheck.diagnose.facts import LIMIT, LIMITS, Feature
-from opcheck.diagnose.operator_failures import SEVERAL, SHOW_LITTLE, OperatorFailures
-from opcheck.diagnose.results import DiagnosedResult
+from opcheck.diagnose.operator_failures import ENOUGH, SEVERAL, SHOW_LITTLE, OperatorFailures
+from opcheck.diagnose.results import OF_OUTPUTS, DiagnosedResult
 from opcheck.diagnose.rules import (
     FEWEST,
     Condition,
@@ -37,6 +37,8 @@ _INPUT_OR_OUTPUT = re.compile(r"\b(?:input|output) \w+|the (?:input|output)\b")
 _TYPES = tuple(f" is {name}" for name in DTYPES)
 #: What is likelier than this by chance is not named.
 _EVEN_CHANCE = 0.5
+#: If mutants leave no more of a group, they say more than a condition of all of it.
+_LEAST_LEFT = 1 / 3
 #: Ways to fail that one mistake may have in different cases.
 _WAYS_OF_ONE_MISTAKE: tuple[Failure | None, ...] = ("raised", "values", "shape", "dtype", "oom")
 
@@ -44,6 +46,31 @@ _WAYS_OF_ONE_MISTAKE: tuple[Failure | None, ...] = ("raised", "values", "shape",
 def _of_any_input(feature: Feature) -> str:
     """Return the words of a fact without the name of the input or output that it is about."""
     return _INPUT_OR_OUTPUT.sub("*", feature.text)
+
+
+def choose_one_fact_for_all(failures: OperatorFailures, group: Sequence[DiagnosedResult]) -> None:
+    """Choose one exact fact for a group of which mutants explain a part.
+
+    All of the group, of six questions or more, must have it, and no case that does not fail so;
+    it is not a limit on a number. Nothing is chosen if mutants explain nothing, or two thirds of
+    the questions: then mistakes say more than when they show. Nor is it for failures without
+    outputs.
+    """
+    if group[0].record.failure not in OF_OUTPUTS:
+        return
+    left = failures.without_cause(group)
+    questions = len(failures.questions_of(group))
+    if len(left) == len(group) or questions < ENOUGH:
+        return
+    if len(failures.questions_of(left)) <= _LEAST_LEFT * questions:
+        return
+    others = failures.others(group, group)
+    condition = failures.condition(group, others, group) if others else None
+    if condition is None or condition.text.endswith(LIMITS) or len(condition.terms) > 1:
+        return
+    if len(failures.under(condition, group)) == len(group):
+        text = f"{failures.way(group, failures.shared_message(group))}{where_clause(condition)}"
+        failures.choose(failures.diagnosis(None, text, condition), group)
 
 
 def choose_one_for_all_ways(

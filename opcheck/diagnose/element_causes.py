@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from opcheck.diagnose.allowance import BEFORE_ASKING, NoTimeLeft
-from opcheck.diagnose.elements import ANY_VALUE, NOT_FINITE, Explanation, explanation
+from opcheck.diagnose.elements import ANY_VALUE
+from opcheck.diagnose.explanations import NOT_FINITE, Explanation, explanation
 from opcheck.diagnose.operator_failures import NEARLY_ALL, OperatorFailures
 from opcheck.diagnose.positions import explanation_by_place
 from opcheck.diagnose.results import DiagnosedResult, size_of_inputs

@@ -13,7 +13,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from opcheck.compare.elements import Mask
-from opcheck.diagnose.elements import Elements, Explanation, outcomes_of, showing, types_of
+from opcheck.diagnose.elements import Elements
+from opcheck.diagnose.explanations import Explanation, outcomes_of, showing, types_of
 
 #: The lengths of an output's axes.
 Shape: TypeAlias = tuple[int, ...]

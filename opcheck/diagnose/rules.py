@@ -16,7 +16,7 @@ from math import comb
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
-from opcheck.diagnose.facts import LIMIT, PLAIN, Feature, Keys
+from opcheck.diagnose.facts import LIMIT, LIMITS, PLAIN, Feature, Keys
 
 #: The fewest failures that a rule needs, and the fewest different questions, whatever their type
 #: and opset.
@@ -268,7 +268,8 @@ def _best_terms(
     more. None if each rule of them may arise by chance, next to so few units. If `few` is True, a
     rule of facts that kernels branch on is compared with others of such facts alone, and one fact
     that all failures have, of three units or six questions, is no chance. None is one whose facts
-    are all `confirmed`, if kernels branch on them and `few` is True.
+    are all `confirmed`, if kernels branch on them and `few` is True. In a pair, a limit must be
+    confirmed.
     """
     # One feature for each set of cases, the likeliest, if enough of them fail.
     distinct: dict[int, Feature] = {}
@@ -278,7 +279,9 @@ def _best_terms(
         feature for feature in distinct.values() if (feature.holds & failing).bit_count() >= FEWEST
     ]
     plain = sum(feature.rank == PLAIN for feature in tried)
-    for terms in _consistent(tried, failing, others, asked):
+    for terms in filter(
+        partial(_has_sure_limits, confirmed), _consistent(tried, failing, others, asked)
+    ):
         # Facts that kernels branch on need little evidence.
         if few and all(term.rank == PLAIN for term in terms):
             is_of_all = len(terms) == 1 and meeting(terms, failing) == failing
@@ -291,6 +294,20 @@ def _best_terms(
         if not _may_be_chance(terms, failing, others, len(tried), keys.units):
             return terms
     return None
+
+
+def _has_sure_limits(confirmed: Collection[Feature], terms: Terms) -> bool:
+    """Return False for a pair with a limit that is not one of those `confirmed`."""
+    return len(terms) == 1 or not any(_is_unsure_limit(term, confirmed) for term in terms)
+
+
+def _is_unsure_limit(term: Feature, confirmed: Iterable[Feature]) -> bool:
+    """Return True for a limit on a number above 1 that no failing case lost when it was cured.
+
+    Next to another fact, some such limit leaves out the few passes that have that.
+    """
+    is_limit = term.text.endswith(LIMITS) and not term.text.endswith((" 0 or less", " 1 or more"))
+    return is_limit and not _is_one_of(term, confirmed)
 
 
 def _rests_on_enough(failing: int, keys: Keys) -> bool:

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from opcheck.diagnose import Allowance
-from opcheck.diagnose.elements import Explanation
+from opcheck.diagnose.explanations import Explanation
 from opcheck.diagnose.positions import common_places, explanation_by_place, places
 from opcheck.engine import Node
-from tests.diagnose.test_elements import ATAN, Spoil, judged
+from tests.diagnose.test_explanations import ATAN, Spoil, judged
 
 
 def of_shape(*shape: int) -> Node:

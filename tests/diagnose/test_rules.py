@@ -144,6 +144,13 @@ def test_what_all_failures_are_anyway_is_not_in_the_words_of_a_condition(implied
     assert learned(one, other) == "it is dark"
 
 
+def test_a_limit_in_a_pair_is_confirmed_by_asking() -> None:
+    one = Feature("it is dark", PLAIN, FAILING | bits(6, 7))
+    limit = Feature("x is 7 or less", VALUE, FAILING | bits(8, 9))
+    assert rule([one, limit], FAILING, OTHERS, FAILING, FORTY) is None
+    assert rule([one, limit], FAILING, OTHERS, FAILING, FORTY, confirmed=[limit])
+
+
 def test_failures_of_one_name_have_a_condition_by_chance() -> None:
     failing = bits(*range(5))
     dark = Feature("it is dark", PLAIN, failing)

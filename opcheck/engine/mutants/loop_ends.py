@@ -1,4 +1,7 @@
-"""Causes of loops: one along an axis ends at the length of another, and leaves the rest."""
+"""Causes of loops: one along an axis ends at the length of another, and leaves the rest.
+
+Others are split into vectors, and leave what fills none, also of a tensor shorter than a vector.
+"""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -19,8 +22,23 @@ _LOOPS = (
 )
 
 
+#: The lengths of vectors that loops are split into.
+_WIDTHS = (4, 8, 16)
+
+
 def mutants() -> Iterator[Mutant]:
-    """Yield the mutants of an operator whose loops end too early, by the length of another axis."""
+    """Yield the mutants of an operator whose loops end too early.
+
+    They end by the length of another axis, or behind the last whole vector.
+    """
+    for width in _WIDTHS:
+        text = f"only whole vectors of {width} were computed"
+        for end, rest, passes in (("", "zero", False), ("_rest_unchanged", "the input", True)):
+            yield Mutant(
+                f"only_whole_vectors_of_{width}{end}",
+                f"{text}; the rest was {rest}",
+                partial(vectors_alone, width, passes),
+            )
     for name, axis, other in _LOOPS:
         text = f"as many entries along axis {axis} were computed as axis {other} has"
         for end, rest, passes in (("", "zero", False), ("_rest_unchanged", "the input", True)):
@@ -48,3 +66,16 @@ def loop_cut(axis: int, other: int, passes: bool, node: Node) -> Sequence[Array]
     cut = np.array(np.moveaxis(x, axis, 0))
     cut[:end] = np.moveaxis(out, axis, 0)[:end]
     return [np.moveaxis(cut, 0, axis), *others]
+
+
+def vectors_alone(width: int, passes: bool, node: Node) -> Sequence[Array]:
+    """Mutant: what fills no vector is not computed, also of a tensor shorter than a vector.
+
+    The rest is the leading input if `passes` and it is of the output's shape and type, else 0.
+    """
+    out, *others = node.right
+    x = node.lead if passes else blank(out)
+    if x is None or (x.shape, x.dtype) != (out.shape, out.dtype):
+        return node.right
+    kept = np.arange(out.size).reshape(out.shape) < out.size // width * width
+    return [np.where(kept, out, x), *others]

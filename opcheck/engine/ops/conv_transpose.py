@@ -63,7 +63,7 @@ SIDE_OF_OUTPUT_PADDING = Ruling(
     "Version 1 does not state to which side of the output output_padding is added.",
     ("end", "beginning"),
 )
-SIZE_UNDER_SAME = Ruling(
+TRANSPOSED_SIZE_UNDER_SAME = Ruling(
     "transposed-size-under-same",
     "In version 1 the padding of SAME makes the output match the input: literally, or with a stride"
     " for each element, as later versions say.",
@@ -173,7 +173,7 @@ def conv_transpose(
     and channels, BATCHES_IN_OUTPUT_SHAPE.
 
     Raises NotSupported, while judging, for auto_pad VALID beside output_shape, MemoryError for an
-    output of more than 2^28 elements. In version 1, SIZE_UNDER_SAME decides the size,
+    output of more than 2^28 elements. In version 1, TRANSPOSED_SIZE_UNDER_SAME decides the size,
     SPLIT_BESIDE_SAME where an odd padding is, SIDE_OF_OUTPUT_PADDING at which end output_padding
     is.
     """
@@ -234,9 +234,9 @@ def windows_along(since: int, placement: Placement, n: int) -> AxisWindows:
     empty kernel, and since version 11 an output_padding as large as stride and dilation, or as the
     stride alone by a reading of OUTPUT_PADDING_BELOW_THE_DILATION. PADDING_BELOW_0 may refuse a
     size beyond all products so too, EMPTY_IMAGE one of 0 of Y or X. Raises NotSupported while
-    judging for auto_pad VALID beside output_shape. In version 1, SIZE_UNDER_SAME decides the size,
-    SPLIT_BESIDE_SAME where an odd padding is, SIDE_OF_OUTPUT_PADDING at which end output_padding
-    is.
+    judging for auto_pad VALID beside output_shape. In version 1, TRANSPOSED_SIZE_UNDER_SAME decides
+    the size, SPLIT_BESIDE_SAME where an odd padding is, SIDE_OF_OUTPUT_PADDING at which end
+    output_padding is.
     """
     length = placement.lengths[n]
     kernel = placement.kernel[n]
@@ -283,10 +283,10 @@ def size_under_same(since: int, length: int, stride: int) -> int:
     """Return the size of the output: "output_shape[i] = input_shape[i] * strides[i]".
 
     length: that of the input. In version 1 it may be `length` itself, as that has "the output
-    spatial size match the input": SIZE_UNDER_SAME.
+    spatial size match the input": TRANSPOSED_SIZE_UNDER_SAME.
     """
     is_open = since == 1 and length * stride != length
-    if is_open and SIZE_UNDER_SAME.reading() == "size_of_the_input":
+    if is_open and TRANSPOSED_SIZE_UNDER_SAME.reading() == "size_of_the_input":
         return length
     return length * stride
 

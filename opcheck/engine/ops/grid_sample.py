@@ -70,9 +70,9 @@ _PADDING = 6
 #: those beyond -1 and 1 whose nearest pixel is inside, or the reverse. Other paddings have none.
 HALF_OUTSIDE = Ruling(
     "half-outside",
-    "The text has 0 for out-of-bound locations. Less than a pixel beyond the centers of the corner "
-    "pixels, that is a pixel of 0 to interpolate with, or the value; and a location that is not "
-    "beyond the image may be at its last pixel.",
+    "The text has 0 for out-of-bound locations. Less than a pixel (of cubic averages, two) beyond "
+    "the centers of the corner pixels, that is a pixel of 0 to interpolate with, or the value; and "
+    "a location that is not beyond the image may be at its last pixel.",
     ("interpolated", "zero", "pixel"),
     by_element=True,
 )

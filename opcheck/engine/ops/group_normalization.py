@@ -88,7 +88,7 @@ def shape_of_rows(shape: tuple[int, ...], groups: int) -> tuple[int, int, int]:
 
 
 def normalized_rows(rows: Tensor, epsilon: float, inv_std_dev: InvStdDevOf = two_pass) -> Tensor:
-    """Return rows, (N, groups, elements), each with mean 0 and variance 1.
+    """Return rows, (N, groups, elements), each with mean 0 and, but for `epsilon`, variance 1.
 
     inv_std_dev: makes 1 over the standard deviation, with `epsilon`. Equal elements give 0 if that
     is above 0, and NaN if it is 0.

@@ -1335,7 +1335,8 @@ def quantize_versions(
 def dtype_of_output(output_dtype: int, zero_point: Array) -> DType:
     """Return the type of y: `output_dtype`, else the zero point's, else uint8.
 
-    output_dtype: by its number, 0 if it is left out; zero_point: None if it is. "If both
+    output_dtype: by its number, 0 if it is left out; zero_point: None if it is. A node whose
+    `output_dtype` is the number of no type that y may have was refused before. "If both
     `output_dtype` and `y_zero_point` are specified, `output_dtype` must be `T3`": raises
     InvalidNode if they differ.
     """

@@ -456,7 +456,8 @@ def has_axes_as_input(name: str, since: int) -> bool:
 def each_version(name: str, reduction: Reduction) -> Mapping[int, Formula]:
     """Return the formula of each version of an operator, by the opset since which it is in force.
 
-    `reduction` makes one element of those along the axes.
+    `reduction` makes one element of those along the axes. The formulas raise what
+    `with_axes_as_input` does, or `with_axes_as_attribute` in versions whose axes are an attribute.
     """
     formulas: dict[int, Formula] = {}
     for since, schema in opset.versions("", name).items():

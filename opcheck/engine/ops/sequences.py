@@ -792,7 +792,9 @@ def builders(
 ) -> list[tuple[Operator, FormulaBuilder]]:
     """Declare operators; return each with what makes its formulas, `build` under its name.
 
-    `options` are those of `operator`. Raises WrongOperator for a name that the schemas do not have.
+    The second of a pair is called with a formula's parts, and returns the formulas by version: it
+    is the `build` of `formula` and `mutant_table`. `options` are those of `operator`. Raises
+    WrongOperator for a name that the schemas do not have.
     """
     return [(declared(name, **options), partial(build, name)) for name in names]
 

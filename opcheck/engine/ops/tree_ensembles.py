@@ -547,11 +547,12 @@ def classified_by_trees(
     """Return the label of the top class Y, [N], and the transformed scores Z, [N, E].
 
     X: [N, F]. Z is float32; Y has the type of the labels, which are texts or integers. A class
-    without votes counts by its score of 0, or is passed over where another has votes:
-    CLASSES_WITHOUT_VOTES. Of equal scores the first or the last is the top, TOP_OF_EQUAL_SCORES;
-    NaN is the largest, the smallest or never exceeded, NAN_IN_ORDER. Features of another type than
-    thresholds are compared exactly, in float64 or in float32: PRECISION_OF_COMPARISONS. test: tells
-    where a node's expression holds. transform: applies post_transform. top: finds the labels.
+    without votes counts by its score of 0, or, if no base_values are given and the top score is 0,
+    is passed over where another has votes: CLASSES_WITHOUT_VOTES. Of equal scores the first or the
+    last is the top, TOP_OF_EQUAL_SCORES; NaN is the largest, the smallest or never exceeded,
+    NAN_IN_ORDER. Features of another type than thresholds are compared exactly, in float64 or in
+    float32: PRECISION_OF_COMPARISONS. test: tells where a node's expression holds. transform:
+    applies post_transform. top: finds the labels.
 
     Raises InvalidNode for labels of both types or none, an unknown post_transform or mode, X of
     another rank or without a feature; attributes that do not fit together: lists of different

@@ -398,7 +398,8 @@ def _error_bound_of_quotient(x: Bounded, y: Bounded, v: Reals) -> tuple[Bound, L
 def _may_share_error(a: Bounded, b: Bounded) -> bool:
     """Return True if elements of a product or quotient may have an error in common.
 
-    That is so where one operand is spread over the other one, or has such an error already.
+    That is so where an operand has fewer elements than the other, over which it is spread, or has
+    such an error already. Of as many elements, as in [3, 1] by [1, 3], it is not noticed.
     """
     return a.size != b.size or a.may_share_error or b.may_share_error
 
@@ -645,7 +646,7 @@ def at_most_1(x: Bounded) -> Bounded:
     """
 
     def errors() -> Errors:
-        """Return the errors of `x`, none above `_AT_MOST_1`."""
+        """Return the errors of `x`; those with its last rounding, cut to 1.01, if one is above."""
         old = x.with_rounding()
         if old.e is None or (old.e <= _AT_MOST_1).all():
             return x.errors

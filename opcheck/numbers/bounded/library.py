@@ -221,10 +221,11 @@ def erf(x: Bounded) -> Bounded:
 
 
 def _rising(name: str, x: Bounded) -> Bounded:
-    """Return a function that rises or falls wherever it is defined, by its array API name.
+    """Return what a function that rises or falls wherever it is defined has at `x`.
 
-    NaN where it is not defined. An element is lost, and its error infinite, where an end of its
-    argument leaves the function's domain, or has an infinite value.
+    `name` is the function's in the array API. NaN where it is not defined. An element is lost, and
+    its error infinite, where an end of its argument leaves the function's domain, or has an
+    infinite value.
     """
     return _library(name, x, _error_of_rising)
 

@@ -91,6 +91,24 @@ MADE = [
         id="a matrix has rows and no batches",
     ),
     pytest.param(
+        "only_whole_vectors_of_4_rest_unchanged",
+        node("Neg", 13, np.float32([1, 2, 3, 4, 5])),
+        [[-1, -2, -3, -4, 5]],
+        id="behind a whole vector is the input",
+    ),
+    pytest.param(
+        "only_whole_vectors_of_4_rest_unchanged",
+        node("Neg", 13, np.float32([1, 2, 3])),
+        [[1, 2, 3]],
+        id="a tensor shorter than a vector is the input",
+    ),
+    pytest.param(
+        "only_whole_vectors_of_4",
+        node("Equal", 13, np.float32([1, 2]), np.float32([1, 2])),
+        [[False, False]],
+        id="a tensor shorter than a vector is left false",
+    ),
+    pytest.param(
         "sums_of_as_many_channels_as_batches",
         node("LRN", 13, np.float32([[[3], [4]]]), size=1, alpha=1.0, beta=1.0, bias=1.0),
         [[[[3 / 10], [4]]]],

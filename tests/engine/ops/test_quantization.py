@@ -36,6 +36,16 @@ def zero(dtype: str) -> Any:
     return np.zeros((), DTYPES[dtype].numpy)
 
 
+@pytest.mark.parametrize("number", [-1, 999, DTYPES["int64"].onnx])
+@pytest.mark.parametrize("zero_point", [[], [np.uint8(0)]])
+def test_an_output_type_that_quantization_does_not_have_is_illegal(
+    number: int, zero_point: list[Any]
+) -> None:
+    inputs = [np.ones(3, np.float32), ONE, *zero_point]
+    with pytest.raises(InvalidNode):
+        answers("QuantizeLinear", 28, inputs, output_dtype=number)
+
+
 def test_integers_out_of_range_wrap_or_saturate_before_version_13() -> None:
     x = np.int16([200, -129, 5])
     assert cast(9, x, "int8") == [[-56, 127, 5], [127, -128, 5]]

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from opcheck.diagnose import Allowance, Evidence
-from opcheck.diagnose.elements import Elements, Explanation, elements_of, explanation
+from opcheck.diagnose.elements import Elements, elements_of
+from opcheck.diagnose.explanations import Explanation, explanation
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Node
 from opcheck.model import OpVersion

@@ -324,7 +324,9 @@ def _for_checker(model: ModelProto) -> ModelProto:
 def inside(path: Path, folder: Path) -> bool:
     """Return True if a path stays in a folder, with links followed; False for one that is none."""
     try:
-        return path.resolve().is_relative_to(folder.resolve())
+        resolved = path.resolve()
+        # From Python 3.13 on, links that lead to each other end in one of them.
+        return not resolved.is_symlink() and resolved.is_relative_to(folder.resolve())
     except (OSError, RuntimeError, ValueError):  # a loop of links, or a name that is none
         return False
 

@@ -391,12 +391,16 @@ def inside(folder: Path, path: str, mark: Mark) -> Path:
 
     Raises InvalidTensor, at `mark`, if it is missing or leads outside, by a link or otherwise.
     """
+    no_path = InvalidTensor(mark, f"{quoted(path)} is not the path of a file")
     try:
         resolved = (folder / path).resolve()
         is_inside = resolved.is_relative_to(folder.resolve())
         exists = is_inside and resolved.exists()
     except (OSError, RuntimeError, ValueError):
-        raise InvalidTensor(mark, f"{quoted(path)} is not the path of a file") from None
+        raise no_path from None
+    # From Python 3.13 on, links that lead to each other end in one of them.
+    if resolved.is_symlink():
+        raise no_path
     if not is_inside:
         raise InvalidTensor(mark, f"{quoted(path)} lies outside the folder of the case file")
     if not exists:

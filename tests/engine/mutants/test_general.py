@@ -84,7 +84,7 @@ def test_mutants_answer_for_scalars_and_for_single_elements(shapes: tuple[Any, .
         attrs = {"direction": "LEFT"} if op.name == "BitShift" else {}
         node = Node(op, tuple(operands), attrs)
         if node.is_legal:
-            for mutant in mutants_of(op):
+            for mutant in causes_of(op):
                 mutant.made_on(node)  # raises MutantRaised for anything but a refusal
                 answered += 1
     assert answered > 100

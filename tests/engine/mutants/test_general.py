@@ -90,6 +90,14 @@ def test_mutants_answer_for_scalars_and_for_single_elements(shapes: tuple[Any, .
     assert answered > 100
 
 
+def test_a_mutant_may_give_a_sequence_of_another_length() -> None:
+    tensors = np.zeros(0, np.float32), np.ones(3, np.float32)
+    node = Node(OpVersion("", "SequenceConstruct", 11), tensors, {})
+    [dropped] = [one for one in causes_of(node.op) if one.name == "empty_dropped"]
+    length, only = dropped.answer(node)
+    assert (length, only.tolist()) == (1, [1, 1, 1])
+
+
 def test_a_former_name_is_no_mutant_s_but_where_one_name_became_two() -> None:
     assert {
         (alias, mutant.name)

@@ -275,6 +275,24 @@ def test_a_reason_names_the_suggestion(tmp_path, wording):
     assert result.reason == wording
 
 
+OF_TWO_SUGGESTIONS = """
+op: Mul
+opset: 14
+cases:
+- {name: both, dtype: float32, inputs: {A: [1.0e+30, 1.0e-40, 2], B: [1.0e+30, 1, 3]}}
+"""
+
+
+def test_a_reason_names_no_suggestion_that_is_not_needed(tmp_path):
+    def saturated(a: Any, b: Any) -> Any:
+        return np.clip(np.float64(a) * b, -LARGEST, LARGEST).astype(np.float32)
+
+    (result,) = opcheck.run([case_of(tmp_path, OF_TWO_SUGGESTIONS)], [saturated])
+    assert (result.verdict, result.failure) == (Verdict.WARN, "values")
+    assert "(overflow)" in result.reason
+    assert "(subnormals)" not in result.reason
+
+
 def test_golden_files_have_the_rule_of_the_engine(tmp_path):
     (blocks,) = golden_tests(case_of(tmp_path, BLOCKS)).tests
     (powers,) = golden_tests(case_of(tmp_path)).tests

@@ -216,6 +216,12 @@ SUGGESTED = {
         cases:
         - {name: a, dtype: float32, inputs: {A: [1.0e+30, 2], B: [1.0e+30, 3]}}
         """,
+    "ReduceSumSquare": """
+        op: ReduceSumSquare
+        opset: 13
+        cases:
+        - {name: a, dtype: float32, attrs: {axes: [1]}, inputs: {data: [[3.0e+38], [2]]}}
+        """,
     "Cast": """
         op: Cast
         opset: 13
@@ -236,6 +242,9 @@ LARGEST = np.finfo(np.float32).max
         ("Mul", np.float32([LARGEST, 6]), Verdict.WARN),
         ("Mul", np.float32([-LARGEST, 6]), Verdict.FAIL),
         ("Mul", np.float32([0, 6]), Verdict.FAIL),
+        ("ReduceSumSquare", np.float32([[LARGEST], [4]]), Verdict.WARN),
+        ("ReduceSumSquare", np.float32([[-LARGEST], [4]]), Verdict.FAIL),
+        ("ReduceSumSquare", np.float32([[-np.inf], [4]]), Verdict.FAIL),
         ("Cast", np.array(["1e1", "3"], object), Verdict.WARN),
         ("Cast", np.array(["1_0", "3"], object), Verdict.FAIL),
     ],

@@ -116,6 +116,16 @@ cases:
   attrs: {axis: 0}
   inputs: {x: [1, 2], x_scale: {dtype: float32, value: [0.5, 3]}}
 """
+EMPTY_VECTOR = """
+op: DequantizeLinear
+opset: 19
+cases:
+- name: empty
+  dtype: int8
+  attrs: {axis: 0}
+  empty: it has no element
+  inputs: {x: [], x_scale: {dtype: float32, value: []}}
+"""
 ODD_PADDING = """
 op: ConvTranspose
 opset: 1
@@ -167,6 +177,11 @@ def test_a_node_may_have_the_answer_of_another_one(tmp_path, text, honest, garba
     # One answer to all data is caught by the second run, as it is a warning on the first.
     assert verdict(case, np.float32(honest))[0] in (Verdict.WARN, Verdict.UNSTABLE)
     assert verdict(case, np.float32(garbage)) == (Verdict.FAIL, "values")
+
+
+def test_a_vector_without_scales_has_no_first_one(tmp_path):
+    case = case_of(tmp_path, EMPTY_VECTOR)
+    assert verdict(case, np.float32([1])) == (Verdict.FAIL, "shape")
 
 
 CAST = """

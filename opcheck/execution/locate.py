@@ -34,7 +34,7 @@ from opcheck.diagnose.suspects import Suspects
 from opcheck.engine.evaluate import exactly
 from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase
 from opcheck.execution.expected import WrongCase, answers_of, node_of
-from opcheck.execution.severity import eased_if_suggested
+from opcheck.execution.severity import judge_case
 from opcheck.execution.workers import Questions
 from opcheck.graph import WholeModel
 from opcheck.model.located import Depth, JudgedNode, Located, Part
@@ -907,15 +907,14 @@ def _judge_node(
         return unjudged(_NO_ELEMENT)
     got = tuple(run[name] for name in part.outputs if name)
     answer = model.Produced(got, 0.0, once=True)
-    judgement = verdict.judge(
-        "must",
+    judgement = judge_case(
+        case,
         answers,
         answer,
-        tolerance=None,
+        lambda: node,
         like=next((operand for operand in operands if operand is not None), None),
         declared=backend.accumulate,
     )
-    judgement = eased_if_suggested(case, judgement, answer, answers, lambda: node)
     result = model.LiveResult(case, backend.address, **vars(judgement))
     if judgement.failure is None:
         return JudgedNode(part, result), None

@@ -146,6 +146,7 @@ PROPERTIES: Mapping[str, Callable[[Array], Any]] = {
     "200 ones": lambda y: (y == 1).all(),
     "200 numbers, none below -1.21": lambda y: y.min() > -1.21,
     "one of 5,000 numbers above 9": lambda y: (y > 9).any(),
+    "no number from 2 to 3": lambda y: not ((y >= 2) & (y <= 3)).any(),
     "no number within 1e-10 of 1/0.9": lambda y: (abs(y - 1 / 0.9) > 1e-10).all() and y.any(),
 }
 

@@ -401,6 +401,14 @@ def _environment(runs: Sequence[Published]) -> Iterator[str]:
         f"`{head.suite.digest[:16]}`. [Timings](timings.md) name the releases that they are of."
     )
     yield ""
+    processors = sorted({one.head.instructions for one in runs} - {""})
+    if processors:
+        yield (
+            f"Instructions of the processor: {text('; '.join(processors))}. What an engine "
+            "computes depends on them: by default OpenVINO computes float32 in bfloat16 where the "
+            "processor has instructions for that, and in float32 elsewhere."
+        )
+        yield ""
     yield (
         "`python reports/regenerate.py` makes the runs, asks each engine about its defects without "
         "opcheck, and writes these pages; `--page` only writes the pages. What the pages need of "

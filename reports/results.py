@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from itertools import pairwise, takewhile
 from operator import attrgetter
@@ -43,6 +43,8 @@ class Head:
     platform: str
     level: str
     suite: Suite
+    #: What the processor has beyond its base set, as `opcheck doctor` says; "" in older files.
+    instructions: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ def pack(runs: Mapping[str, Run], folder: Path = FOLDER) -> None:
         by_level.setdefault(run.header.level, {})[name] = run
     for level, those in by_level.items():
         suites = {run.header.suite.digest for run in those.values()}
-        others = {head(path).suite.digest for path in _engines(folder, level) - {*those}}
+        others = {one.suite.digest for one in _heads(folder, level, but=those)}
         if len(suites | others) > 1:
             raise UsageError("runs of different suites: make those of all engines of the level")
         _write(folder / CASES / f"{level}.json.gz", _cases(next(iter(those.values()))))
@@ -173,8 +175,11 @@ def head(path: Path) -> Head:
     return Head(**{**fields, "suite": Suite(**fields["suite"])})
 
 
-def _engines(folder: Path, level: str) -> set[Path]:
-    return {path for path in folder.glob("*.json.gz") if head(path).level == level}
+def _heads(folder: Path, level: str, but: Collection[str]) -> list[Head]:
+    """Return what the published files of a level are about, less those of the engines in `but`."""
+    there = {path.name.partition(".")[0]: path for path in folder.glob("*.json.gz")}
+    heads = [head(path) for name, path in there.items() if name not in but]
+    return [one for one in heads if one.level == level]
 
 
 def _cases(run: Run) -> dict[str, Any]:
@@ -237,6 +242,7 @@ def _columns(run: Run) -> dict[str, Any]:
         platform=machine.platform,
         level=header.level,
         suite=header.suite,
+        instructions=machine.machine.get("instructions", ""),
     )
     return {
         "format": FORMAT,

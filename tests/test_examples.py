@@ -114,8 +114,9 @@ def test_the_template_is_right_wherever_it_computes(tmp_path, monkeypatch):
     assert set(found) == {Verdict.PASS, Verdict.UNSUPPORTED}
 
 
-#: It is run in tests/test_accelerators_page.py; the other one reads what opcheck has written.
-WITHOUT_COMMAND = ("batch_invariant.py", "read_golden.py")
+#: The first is run in tests/test_accelerators_page.py, the second has commands one after the other,
+#: and the third reads what opcheck has written.
+WITHOUT_COMMAND = ("batch_invariant.py", "my_operator.py", "read_golden.py")
 
 
 @pytest.mark.sampled(1)
@@ -131,6 +132,17 @@ def test_the_command_at_the_top_of_a_file_runs_it(file: Path, tmp_path: Path) ->
     narrower = "--dtype float32 --opset 13 -k 'worked_example or MatMul and by_hand'"
     status, printed = shell(tmp_path, command, narrower)
     assert "exit 0: conforms: " in printed, printed
+    assert status == 0
+
+
+@pytest.mark.gate
+@pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
+def test_the_commands_at_the_top_of_an_own_operator_work_one_after_the_other(tmp_path: Path):
+    file = EXAMPLES / "my_operator.py"
+    commands = re.findall(r"^((?:python|opcheck) .*?)(?: +#.*)?$", file.read_text(), re.M)
+    shutil.copy(file, tmp_path)
+    status, printed = shell(tmp_path, "\n".join(commands).replace("python ", "python3 "))
+    assert printed.count("exit 0: conforms: ") == 2, printed
     assert status == 0
 
 

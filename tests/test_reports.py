@@ -18,7 +18,7 @@ import onnx
 import pytest
 import yaml
 
-from opcheck.errors import CaseFileError
+from opcheck.errors import CaseFileError, UsageError
 from opcheck.known import SHIPPED_LEDGERS, load_ledgers
 from opcheck.model import OpVersion, Suite, Verdict
 from opcheck.report import store
@@ -133,8 +133,10 @@ def test_nothing_tells_where_a_checkout_lies(path):
 
 
 def test_all_engines_are_published_of_one_suite_and_one_version():
-    heads = [results.head(path) for path in RESULTS]
-    assert [head.address for head in heads] == [*published.ENGINES]
+    variants = [REPORTS / "results" / f"{name}.json.gz" for name in published.VARIANTS]
+    heads = [results.head(path) for path in [*RESULTS, *variants]]
+    addresses = [address.partition("?")[0] for address in published.VARIANTS.values()]
+    assert [head.address.partition("?")[0] for head in heads] == [*published.ENGINES, *addresses]
     assert len({(head.suite, head.opcheck, head.level) for head in heads}) == 1
     suite = results.suite_of("core")
     assert (suite["digest"], len(suite["ids"])) == (heads[0].suite.digest, heads[0].suite.cases)
@@ -421,6 +423,25 @@ def test_what_cases_ids_share_is_stored_once():
     short = results._shortened(ids)
     assert short == ["0 Add/one@opset=7", "14 13", "4 two", "7 ", "0 Sub/1 2"]
     assert results._whole(short) == ids
+
+
+def test_runs_of_a_new_suite_replace_those_of_all_engines_of_a_level_or_none(tmp_path):
+    path = tmp_path / "numpy.jsonl.gz"
+    command = ("run", "-q", "-b", "numpy", "--op", "Hardmax", "--level", "smoke")
+    assert regenerate._stored(path, command, "--report", "json=")
+    old = store.read(path)
+    new = replace(old, header=replace(old.header, suite=replace(old.header.suite, digest="ed17")))
+    folder = tmp_path / "results"
+    results.pack({"acme": old, "other": old}, folder)
+    with pytest.raises(UsageError):
+        results.pack({"acme": new}, folder)
+    assert results.head(folder / "acme.json.gz").suite == old.header.suite
+    results.pack({"acme": new, "other": new}, folder)
+    for name in ("acme", "other"):
+        stored = results.read(folder / f"{name}.json.gz")
+        assert stored.head.suite == new.header.suite
+        assert stored.head.instructions == new.header.environment.machine["instructions"]
+        assert [one.case for one in stored.results] == [record.case for record in new.records]
 
 
 def test_a_result_of_a_defect_that_turned_out_to_be_none_is_not_judged(tmp_path):

@@ -58,7 +58,8 @@ def test_its_commands_work_one_after_the_other(folder: Path, wording) -> None:
     )
     assert (status, printed.count("exit 0: conforms: 2 results")) == (0, 1), printed
     status, printed = shell(folder, failed)
-    assert (status, printed.count("no case matched (level core, failed in last.jsonl)")) == (5, 1)
+    assert status == 5
+    assert lines_with(printed, "no case matched") == wording
     status, printed = shell(folder, shards)
     assert status == 0
     assert printed.splitlines()[-1] == wording

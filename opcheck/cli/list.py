@@ -22,6 +22,7 @@ from opcheck.report.plain_text import one_line
 
 if TYPE_CHECKING:
     from opcheck.backends.offers import Offer
+    from opcheck.execution.mutate import ShippedKill
     from opcheck.execution.support import Asked
     from opcheck.execution.workers import Counted
     from opcheck.model import Case, Floor, Mutation, Support
@@ -258,14 +259,14 @@ def mutate(given: MutateOptions) -> None:
             exit_with(Exit.NOTHING_JUDGED)
         known = tuple(mutation for mutation in mutations if not mutation.raised)
         survivors = sorted(mutation.mutant for mutation in known if mutation.fate is Fate.SURVIVED)
-        elsewhere = work.killed_elsewhere(survivors, cases, processes, spread)
-        power = Power(known, dict(elsewhere))
+        elsewhere = tuple(work.killed_elsewhere(survivors, cases, processes, spread))
+        power = Power(known, {one.mutant: one.case for one in elsewhere if one.case})
         total = conditioned.count(cases, settings)
         with console.counted("trying mutants in situations", total) as each:
             in_situations = tuple(
                 each(conditioned.conditioned_mutants(cases, settings, processes, spread))
             )
-    wrong = _what_is_wrong(mutations, in_situations)
+    wrong = _what_is_wrong(mutations, in_situations, elsewhere)
     listing.show_power(stdout_console(), power, verbose=given.verbose)
     show_conditioned(stdout_console(), in_situations, verbose=given.verbose)
     if wrong:
@@ -274,11 +275,13 @@ def mutate(given: MutateOptions) -> None:
 
 
 def _what_is_wrong(
-    mutations: "Sequence[Mutation]", in_situations: "Sequence[ConditionedMutant]"
+    mutations: "Sequence[Mutation]",
+    in_situations: "Sequence[ConditionedMutant]",
+    elsewhere: "Sequence[ShippedKill]",
 ) -> list[str]:
     """Return, in words, how many mutants survive, contradict an argument, or raise.
 
-    What they raised is printed.
+    What they raised is printed, also on shipped cases `elsewhere`.
     """
     from opcheck.model import Fate
 
@@ -286,6 +289,7 @@ def _what_is_wrong(
         [
             *((one.mutant, one.raised) for one in mutations),
             *((one.mutant, one.raised) for one in in_situations),
+            *((one.mutant, one.raised) for one in elsewhere),
         ]
     )
     known = [mutation for mutation in mutations if not mutation.raised]

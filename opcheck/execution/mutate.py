@@ -13,7 +13,6 @@ looks up the mutants of a cell raises CaseFileError, a UsageError, if shipped fi
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from hashlib import blake2b
@@ -610,17 +609,28 @@ def _sighting(mutant: MutantId, wrong: AnyMutant, kills_of_cases: Sequence[CaseK
     return Sighting(mutant, (), tuple(id for id, it in verdicts.items() if it in noticed))
 
 
+@dataclass(frozen=True)
+class ShippedKill:
+    """The smallest shipped `case` that kills a survivor, or what the mutant `raised` on one.
+
+    A mutant that raises is shown to no further case, and has no case.
+    """
+
+    mutant: MutantId
+    case: Case | None = None
+    raised: str = ""
+
+
 def killed_elsewhere(
     alive: Iterable[MutantId], cases: Iterable[Case], jobs: int = 1, spread: Spread | None = None
-) -> Iterator[tuple[MutantId, Case]]:
+) -> Iterator[ShippedKill]:
     """Yield the smallest shipped case that kills each survivor of `cases`, where one does.
 
-    A case on which a survivor raises does not kill it. `alive` are the survivors, mutants that no
-    case of `cases` killed. Shipped cases of their version with the rule `must` are shown them, but
-    for those that are among `cases`. `jobs` is the number of processes, unless `spread` does the
-    work elsewhere. Raises CaseFileError for shipped files that are wrong, ValueError for a survivor
-    that is no mutant of its cell, ProcessDied if a process is killed, KeyboardInterrupt if the user
-    interrupts it.
+    `alive` are the survivors, mutants that no case of `cases` killed. Shipped cases of their
+    version with the rule `must` are shown them, but for those that are among `cases`. `jobs` is the
+    number of processes, unless `spread` does the work elsewhere. Raises CaseFileError for shipped
+    files that are wrong, ValueError for a survivor that is no mutant of its cell, ProcessDied if a
+    process is killed, KeyboardInterrupt if the user interrupts it.
     """
     asked = {(case.id, case.source) for case in cases}
     batches = [
@@ -630,8 +640,10 @@ def killed_elsewhere(
     yield from (spread or partial(here, jobs))(_killing, batches)
 
 
-def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[MutantId, Case]]:
+def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[ShippedKill]:
     """Return the survivors of a batch that a shipped case kills, each with the first one.
+
+    A survivor that raises before is returned with what it raised.
 
     A batch has survivors of one version, at least one, and shipped cases, the smallest first. A
     case that contradicts itself kills none. Raises ValueError for a survivor that is no mutant of
@@ -640,7 +652,7 @@ def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[Mut
     """
     survivors, shipped = batch
     by_cell = cells(shipped)
-    killed: list[tuple[MutantId, Case]] = []
+    found: list[ShippedKill] = []
     for dtype in dict.fromkeys(survivor.dtype for survivor in survivors):
         of_cell = by_cell.get(Cell(survivors[0].op, dtype), ())
         kills_of_cases = [CaseKills(case, dtype) for case in of_cell]
@@ -648,12 +660,14 @@ def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[Mut
             if survivor.dtype != dtype:
                 continue
             [mutant] = (it for it in mutants_in(survivor.op, dtype) if it.name == survivor.name)
-            for case_kills in kills_of_cases:
-                with suppress(MutantRaised):
-                    if case_kills.verdict(mutant) in RED:
-                        killed.append((survivor, case_kills.case))
-                        break
-    return killed
+            try:
+                killer = next((it for it in kills_of_cases if it.verdict(mutant) in RED), None)
+            except MutantRaised as error:
+                found.append(ShippedKill(survivor, raised=str(error)))
+            else:
+                if killer is not None:
+                    found.append(ShippedKill(survivor, killer.case))
+    return found
 
 
 @cache

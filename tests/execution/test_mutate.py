@@ -108,6 +108,23 @@ def test_arguments_hold_by_former_names(monkeypatch, wording: Wording) -> None:
     assert mutate.why_harmless(last, HARDMAX13, "float32") == wording
 
 
+def shipped_killers(
+    survivors: Sequence[MutantId], cases: Sequence[Case], jobs: int = 1
+) -> dict[MutantId, Case]:
+    """The shipped case that kills each survivor; no mutant may raise on one."""
+    found = [*mutate.killed_elsewhere(survivors, cases, jobs)]
+    assert [one.raised for one in found if one.raised] == []
+    return {one.mutant: one.case for one in found if one.case}
+
+
+def test_a_survivor_that_raises_on_a_shipped_case_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    made(monkeypatch, Mutant("broken", "it raises", lambda _: [][0]))
+    survivor = MutantId(HARDMAX13, "float32", "broken", "it raises")
+    [found] = mutate.killed_elsewhere([survivor], [])
+    assert (found.mutant, found.case) == (survivor, None)
+    assert "IndexError" in found.raised
+
+
 def test_survivors_whose_names_were_once_alike_are_looked_up_one_by_one(tmp_path: Path) -> None:
     """LinearClassifier adds up scores and looks for the largest, and may err in either."""
     op = OpVersion("ai.onnx.ml", "LinearClassifier", 1)
@@ -118,7 +135,7 @@ def test_survivors_whose_names_were_once_alike_are_looked_up_one_by_one(tmp_path
         if one.name in names
     ]
     assert tuple(sorted(one.name for one in survivors)) == names
-    found = dict(mutate.killed_elsewhere(survivors, []))
+    found = shipped_killers(survivors, [])
     assert found.keys() == {*survivors}
 
 
@@ -381,7 +398,7 @@ def test_of_the_shipped_cases_the_smallest_that_kills_is_named(tmp_path: Path, j
     found = mutations(cases, MutationSettings(names))
     missed = [one.mutant for one in found if one.fate is Fate.SURVIVED]
     assert len(missed) == 6
-    killed = dict(mutate.killed_elsewhere(missed, cases, jobs))
+    killed = shipped_killers(missed, cases, jobs)
     assert killed.keys() == {*missed}
     for mutant, case in killed.items():
         assert (case.op, case.source.shipped, case.rule) == (mutant.op, True, "must")
@@ -396,8 +413,8 @@ def test_of_the_shipped_cases_the_smallest_that_kills_is_named(tmp_path: Path, j
 def test_a_shipped_case_is_not_named_for_a_suite_that_has_it() -> None:
     mutant = MutantId(HARDMAX13, "float32", "last_of_ties", "the last of equal maxima won")
     cases = shipped_cases("Hardmax")
-    assert dict(mutate.killed_elsewhere([mutant], cases[:1]))
-    assert not dict(mutate.killed_elsewhere([mutant], cases))
+    assert shipped_killers([mutant], cases[:1])
+    assert not shipped_killers([mutant], cases)
 
 
 def test_a_case_of_level_huge_is_shown_no_mutant() -> None:

@@ -161,7 +161,8 @@ def evaluated(formula: Formula | None, faults: Faults | None, node: Node) -> Seq
     it does not compute.
     """
     wrong = evaluate(node, formula, faults)
-    if not node.is_legal:
+    # A sequence that became longer or shorter is other outputs, and no element of it is compared.
+    if not node.is_legal or len(wrong) != len(node.right):
         return wrong
     if all(map(dtypes.identical, wrong, node.plain)):
         return node.right

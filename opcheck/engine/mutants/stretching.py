@@ -76,8 +76,8 @@ def first_entry_alone(
         return node.right
     for place, operand in enumerate(node.given):
         other = node.given[1 - place]
-        is_stretched = operand.shape != out.shape and other.shape == out.shape
-        if not is_stretched or not is_concerned(operand, other):
+        reaches = _is_stretched(operand.shape, out.shape) and other.shape == out.shape
+        if not reaches or not is_concerned(operand, other):
             continue
         is_first = _is_first_along_stretched(operand.shape, out.shape)
         if not passes:

@@ -8,12 +8,14 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 from opcheck import dtypes
 from opcheck.engine import dtypes_of
 from opcheck.engine.mutants import Mutant, causes_of, elements, guards_of, mutants_of, places
 from opcheck.engine.mutants.mutant import STATEFUL
+from opcheck.engine.mutants.schema import ELEMENTWISE
 from opcheck.engine.node import Node, operator_of
 from opcheck.engine.operators import every, find
 from opcheck.errors import InvalidNode, WrongOperator
@@ -60,6 +62,40 @@ def test_no_two_mutants_of_a_version_have_one_name() -> None:
     for op in EVERY_VERSION:
         names = Counter(one.name for one in (*mutants_of(op), *guards_of(op), *STATEFUL))
         assert [name for name, count in names.items() if count > 1] == [], op
+
+
+TWO_OPERANDS = [
+    op
+    for op in EVERY_VERSION
+    if not op.domain
+    and getattr(operator_of(op), "module", "").rpartition(".")[2] in ELEMENTWISE
+    and onnx.defs.get_schema(op.name, op.since).min_input == 2
+]
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("shapes", [*product([(), (1,), (1, 1)], repeat=2)], ids=str)
+def test_mutants_answer_for_scalars_and_for_single_elements(shapes: tuple[Any, ...]) -> None:
+    answered = 0
+    for op, dtype in product(TWO_OPERANDS, (np.float32, np.uint8, np.bool_)):
+        operands = [
+            np.full(shape, value, dtype) for shape, value in zip(shapes, (1, 0), strict=True)
+        ]
+        attrs = {"direction": "LEFT"} if op.name == "BitShift" else {}
+        node = Node(op, tuple(operands), attrs)
+        if node.is_legal:
+            for mutant in causes_of(op):
+                mutant.made_on(node)  # raises MutantRaised for anything but a refusal
+                answered += 1
+    assert answered > 100
+
+
+def test_a_mutant_may_give_a_sequence_of_another_length() -> None:
+    tensors = np.zeros(0, np.float32), np.ones(3, np.float32)
+    node = Node(OpVersion("", "SequenceConstruct", 11), tensors, {})
+    [dropped] = [one for one in causes_of(node.op) if one.name == "empty_dropped"]
+    length, only = dropped.answer(node)
+    assert (length, only.tolist()) == (1, [1, 1, 1])
 
 
 def test_a_former_name_is_no_mutant_s_but_where_one_name_became_two() -> None:

@@ -490,7 +490,7 @@ class RowFormulas:
     ends: Ends
 
     def declare(self, op: Operator, build: FormulaBuilder, ruling: Ruling) -> None:
-        """Declare them of an operator; `ruling` reads the rows with infinity.
+        """Declare the formula and the alternatives of `op`; `ruling` reads rows with infinity.
 
         `build` makes the formulas of each version from a function of rows. Raises WrongOperator for
         one that contradicts its schema.

@@ -50,8 +50,8 @@ _LEAST_PART = 4
 class OperatorFailures:
     """The results of one operator, whose failures get their causes in several turns.
 
-    `exceptions` are the words for messages of exceptions; `searched` is called twice for each
-    failure that is to be explained. `ask` asks about changed cases, if the backend can be asked.
+    Of each failure that is to be explained, `searched` is called twice: here and in the search for
+    its cause.
     """
 
     def __init__(
@@ -64,8 +64,15 @@ class OperatorFailures:
     ) -> None:
         """Find the mutants that give each failure's answer, and those that no pass contradicts.
 
-        Notes in `suspects` which models were accepted on the way to a result, before. Calls
-        `searched` once for each failure. Raises KeyboardInterrupt if the user interrupts it.
+        Args:
+            results: All of the operator, passes too.
+            suspects: Tries mutants on cases.
+            exceptions: Exceptions in words, by their messages without particulars.
+            searched: Is called when a failure has been looked at, once here.
+            ask: Asks the backend about changed cases, None if it cannot be asked.
+
+        Notes in `suspects` which models were accepted on the way to a result, before. Raises
+        KeyboardInterrupt if the user interrupts it.
         """
         self.suspects = suspects
         self.searched = searched

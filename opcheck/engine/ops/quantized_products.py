@@ -11,7 +11,7 @@ of products; the operators of integers; requantizing, and the operators with sca
 sums; mutants of scales.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
@@ -22,7 +22,13 @@ import numpy as np
 
 from opcheck import dtypes, numbers as xp
 from opcheck.engine.axes import Windows
-from opcheck.engine.operators import Operator, formulas_of_versions, leave_open, operator
+from opcheck.engine.operators import (
+    NamedMutants,
+    Operator,
+    formulas_of_versions,
+    leave_open,
+    operator,
+)
 from opcheck.engine.ops.conv import OPEN_SIZES, Attributes, matmul, products, windows_of_filters
 from opcheck.engine.ops.matmul import matrix_product
 from opcheck.engine.ops.quantization import (
@@ -725,7 +731,7 @@ def in_pairs(a: Array, b: Array) -> Array:
 
 
 #: Mutants of sums, by name: a text, and the sums.
-SumsTable: TypeAlias = Mapping[str, tuple[str, Sums]]
+SumsTable: TypeAlias = NamedMutants[Sums]
 OF_SUMS: SumsTable = {
     "zero_points_added": ("zero points were added", Sums(difference=zero_points_added)),
     "differences_wrap": (
@@ -813,7 +819,7 @@ def first_bias_for_all(accumulated: Accumulated) -> Array:
 
 
 #: Mutants of outputs with scales, by name: a text, and the requantizer.
-ScalesTable: TypeAlias = Mapping[str, tuple[str, Requantizer]]
+ScalesTable: TypeAlias = NamedMutants[Requantizer]
 OF_SCALES: ScalesTable = {
     **{
         name: (text, Requantizer(convert=TO_INTEGERS[same][1]))
@@ -880,7 +886,7 @@ OF_BIAS: ScalesTable = {
 }
 
 
-def with_sums(table: SumsTable) -> dict[str, tuple[str, Requantizer]]:
+def with_sums(table: SumsTable) -> NamedMutants[Requantizer]:
     """Return mutants of sums as those of outputs with scales."""
     return {name: (text, Requantizer(sums=sums)) for name, (text, sums) in table.items()}
 
@@ -888,8 +894,8 @@ def with_sums(table: SumsTable) -> dict[str, tuple[str, Requantizer]]:
 def declare_mutants(
     op: Operator,
     versions: Any,
-    mutants: Mapping[str, tuple[str, Any]],
-    of_pairs: Mapping[str, tuple[str, Any]],
+    mutants: NamedMutants[Any],
+    of_pairs: NamedMutants[Any],
 ) -> None:
     """Declare the mutants of an operator; those of pairs concern uint8 alone.
 

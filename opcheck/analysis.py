@@ -17,7 +17,18 @@ from typing import NamedTuple, TypeAlias
 from opcheck import model
 from opcheck.errors import Exit, UsageError, few, plural
 from opcheck.grouping import group_by, not_none
-from opcheck.model import WRONG, Diagnosis, Ending, Failure, Header, Record, Run, Verdict
+from opcheck.model import (
+    WRONG,
+    CauseCounts,
+    Diagnosis,
+    Ending,
+    Failure,
+    Header,
+    Record,
+    Run,
+    Verdict,
+    cause_counts,
+)
 from opcheck.model.explained import ACCEPTING
 from opcheck.reading import quoted
 
@@ -421,7 +432,7 @@ def _by_frequency(
         yield Cause(diagnosis, tuple(results), is_explained)
 
 
-def _counts(results: Iterable[Record]) -> tuple[int, int, int, int] | None:
+def _counts(results: Iterable[Record]) -> CauseCounts | None:
     """Return the counts of the first diagnosis of each operator, added up; None without any."""
     first = {
         (result.op.domain, result.op.name): result.diagnoses[0]
@@ -431,8 +442,13 @@ def _counts(results: Iterable[Record]) -> tuple[int, int, int, int] | None:
     counts = [diagnosis.counts for diagnosis in first.values() if diagnosis.counts]
     if not counts:
         return None
-    here, such, elsewhere, others = map(sum, zip(*counts, strict=True))
-    return here, such, elsewhere, others
+    failing, judged, failing_elsewhere, judged_elsewhere = map(sum, zip(*counts, strict=True))
+    return cause_counts(
+        failing=failing,
+        judged=judged,
+        failing_elsewhere=failing_elsewhere,
+        judged_elsewhere=judged_elsewhere,
+    )
 
 
 class ChangeKind(StrEnum):

@@ -151,7 +151,7 @@ def test_a_program_in_cpp_is_a_backend(folder: Path) -> None:
     assert block("g++") in header
     status, printed = shell(folder, block("g++"), "--opset 13 -k worked_example -v")
     assert "exit 0: conforms: " in printed, printed
-    assert "data type 10" in printed
+    assert re.search(r"data type 1\d", printed), printed
     assert status == 0
 
 

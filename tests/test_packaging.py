@@ -110,6 +110,20 @@ def test_the_gate_refuses_a_large_file_and_a_large_commit(tmp_path, size, count,
     assert message in gate.stderr
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the gate is a bash script")
+def test_the_whole_gate_with_an_argument_does_only_that(tmp_path):
+    (tmp_path / ".ci").mkdir()
+    for name in ("run", "whole"):
+        shutil.copy(ROOT / ".ci" / name, tmp_path / ".ci")
+    (tmp_path / ".ci" / "interpreters").write_text("exit 7\n", encoding="utf-8")
+    shutil.copy(ROOT / "README.md", tmp_path)
+    gate = subprocess.run(
+        ["bash", ".ci/whole", "commands"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert gate.returncode == 0, gate.stderr
+    assert gate.stdout.splitlines() == readme_blocks()[0]
+
+
 def test_the_gate_has_as_many_parts_as_pytest_deals():
     assert f"\nparts={PARTS}\n" in (ROOT / ".ci" / "run").read_text("utf-8")
 

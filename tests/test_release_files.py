@@ -107,7 +107,10 @@ def test_the_action_ends_with_the_exit_code_of_the_run(
     found, output = shell(tmp_path, stated + judge)
     assert found == code, output
     assert (tmp_path / "summary.md").exists() == (code == 0)
-    [run] = re.findall(r"^run=\./(opcheck-\w+\.jsonl)$", (tmp_path / "output").read_text(), re.M)
+    # On macOS, mktemp replaces X only at the end of a name.
+    [run] = re.findall(
+        r"^run=\./(opcheck-\w+/run\.jsonl)$", (tmp_path / "output").read_text(), re.M
+    )
     assert (tmp_path / run).exists() == (code == 0)
 
 

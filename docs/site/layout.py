@@ -72,6 +72,8 @@ SECTIONS = (
             "docs/library-functions",
             "docs/situations",
             "docs/trust",
+            "docs/not-tried",
+            "docs/names",
             "docs/architecture",
             "CONTRIBUTING",
         ],

@@ -48,9 +48,9 @@ def _index(ctx: Context, param: Parameter, value: str | None) -> tuple[int, ...]
 def command(given: ExplainOptions) -> None:
     """Say what a name means that opcheck prints.
 
-    NAME is a case, a verdict, a way to fail, a mistake, a defect, a ruling, an operator, a level,
-    the label of a line, the head of a column, an exit code, or some words of a specification's
-    sentence.
+    NAME is a case, a verdict, a way to fail, a mistake, a defect, a ruling, an operator, a
+    backend, a level, the label of a line, the head of a column, an exit code, or some words of a
+    specification's sentence.
 
     \b
     opcheck explain warn

@@ -57,8 +57,13 @@ def _proposal(cases: "Sequence[Case]", jobs: int) -> "tuple[Proposal | None, int
         sightings = [*each(mutate.sightings(cases, jobs))]
     if not sightings:
         return None, 0
-    raised = console.note_mutants_that_raised((one.mutant, one.raised) for one in sightings)
     with console.counted("trying mutants in situations", None) as each:
         in_situations = [*each(conditioned.sightings(cases, jobs))]
+    raised = console.note_mutants_that_raised(
+        [
+            *((one.mutant, one.raised) for one in sightings),
+            *((one.mutant, one.raised) for one in in_situations),
+        ]
+    )
     shown = levels.demands(cases, sightings, in_situations, shipped_ledgers())
     return propose(cases, shown), raised

@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from opcheck.execution.mutate import ShippedKill
     from opcheck.execution.support import Asked
     from opcheck.execution.workers import Counted
-    from opcheck.model import Case, Floor, Mutation, Support
+    from opcheck.model import Case, Floor, MutantId, Mutation, Power, Support
     from opcheck.model.conditions import ConditionedMutant
     from opcheck.report.support import Matrix
 
@@ -80,38 +80,17 @@ def command(given: ListOptions) -> None:
 
     Exit codes: 0 listed, 2 a case file is invalid (all problems are listed), 5 no case matches.
     """
-    from opcheck.clauses import check_files, survey
-    from opcheck.report import listing
-    from opcheck.suite import load
-
     if given.operators:
         extra = options.given_besides("operators", "ops", "format")
         if extra:
             raise UsageError(f"--operators takes no {extra[0]}", "it takes --op and --format")
         _list_operators(given)
         return
-    paths = given.cases.paths
-    ops = given.cases.ops
-    cases, description = chosen_cases(paths, given.cases.selection, given.dims)
-    is_json = given.format == "json"
+    cases, description = chosen_cases(given.cases.paths, given.cases.selection, given.dims)
     if given.clauses:
-        # Files of clauses are also about operators that were not selected.
-        has_selected_operators = bool(paths or ops)
-
-        def cases_of(op: str) -> "tuple[Case, ...]":
-            """Return the shipped cases of an operator, or all if none is selected."""
-            return load((), [op] if has_selected_operators else ())
-
-        check_files(cases, cases_of)
-        surveys = survey(cases)
-        if is_json:
-            print_records(record for page in surveys for record in listing.clause_records(page))
-        else:
-            listing.show_clauses(stdout_console(), surveys)
-    elif is_json:
-        print_records(map(listing.record, cases))
+        _list_clauses(given, cases)
     else:
-        listing.show(stdout_console(), cases)
+        _list_cases(given, cases)
     if given.save_questions:
         from opcheck.execution.saving import write_questions
 
@@ -120,6 +99,40 @@ def command(given: ListOptions) -> None:
     if not cases:
         note(f"no case matches ({description})")
         exit_with(Exit.NOTHING_JUDGED)
+
+
+def _list_cases(given: ListOptions, cases: "Sequence[Case]") -> None:
+    """Print the cases as `--format` says: a table, or a line of JSON for each."""
+    from opcheck.report import listing
+
+    if given.format == "json":
+        print_records(map(listing.record, cases))
+    else:
+        listing.show(stdout_console(), cases)
+
+
+def _list_clauses(given: ListOptions, cases: "Sequence[Case]") -> None:
+    """Print the sentences of the specification, each with those of the cases that test it.
+
+    Raises CaseFileError for files of clauses that are wrong.
+    """
+    from opcheck.clauses import check_files, survey
+    from opcheck.report import listing
+    from opcheck.suite import load
+
+    # Files of clauses are also about operators that were not selected.
+    has_selected_operators = bool(given.cases.paths or given.cases.ops)
+
+    def cases_of(op: str) -> "tuple[Case, ...]":
+        """Return the shipped cases of an operator, or all if none is selected."""
+        return load((), [op] if has_selected_operators else ())
+
+    check_files(cases, cases_of)
+    surveys = survey(cases)
+    if given.format == "json":
+        print_records(record for page in surveys for record in listing.clause_records(page))
+    else:
+        listing.show_clauses(stdout_console(), surveys)
 
 
 def _list_operators(given: ListOptions) -> None:
@@ -226,21 +239,71 @@ def mutate(given: MutateOptions) -> None:
     harmless and are not, or raise, or rows should move, 2 wrong usage or case file, 4 the cluster
     could not be used or a process died, 5 opcheck's engine has no operator of these cases.
     """
-    from opcheck.execution import conditioned, mutate as work
-    from opcheck.model import Fate, Power
     from opcheck.report import listing
     from opcheck.report.conditioned import show_conditioned
 
+    _reject_clashes(given)
     if given.levels:
-        if given.mutants or given.cluster is not None:
-            raise UsageError("--levels goes with neither --mutant nor --cluster")
         show_levels(given.cases, given.jobs, verbose=given.verbose)
     cases, description = chosen_cases(given.cases.paths, given.cases.selection)
     _note_cases_left_out(cases)
     _check_mutants(given.mutants, cases)
-    settings = work.MutationSettings(given.mutants)
+    tried = _try_mutants(given, cases)
+    if tried is None:
+        note(f"no case of an operator with known mutants ({description})")
+        exit_with(Exit.NOTHING_JUDGED)
+    raised = console.note_mutants_that_raised(tried.errors())
+    listing.show_power(stdout_console(), tried.power, verbose=given.verbose)
+    show_conditioned(stdout_console(), tried.in_situations, verbose=given.verbose)
+    wrong = _what_is_wrong(tried.power.mutations, raised)
+    if wrong:
+        console.print_and_exit(Exit.NONCONFORMING, ", ".join(wrong))
+    console.print_and_exit(Exit.CONFORMS, "no mutant survives")
+
+
+def _reject_clashes(given: MutateOptions) -> None:
+    """Raise UsageError for options that do not go together."""
+    if given.levels and (given.mutants or given.cluster is not None):
+        raise UsageError("--levels goes with neither --mutant nor --cluster")
     if given.cluster and given.jobs:
         raise UsageError("no jobs on a cluster", "start as many workers as there shall be")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _TriedMutants:
+    """What became of mutants.
+
+    Attributes:
+        power: The fates of those that raised nothing, and what kills survivors elsewhere.
+        broken: The mutants that raised.
+        elsewhere: What shipped cases show of survivors, also of those that raised there.
+        in_situations: Those that are wrong in one situation only, also if they raised.
+    """
+
+    power: "Power"
+    broken: "Sequence[Mutation]"
+    elsewhere: "Sequence[ShippedKill]"
+    in_situations: "Sequence[ConditionedMutant]"
+
+    def errors(self) -> "Iterator[tuple[MutantId, str]]":
+        """Yield mutants with what they raised, "" for nothing."""
+        for mutation in self.broken:
+            yield mutation.mutant, mutation.raised
+        for survivor in self.elsewhere:
+            yield survivor.mutant, survivor.raised
+        for conditioned_mutant in self.in_situations:
+            yield conditioned_mutant.mutant, conditioned_mutant.raised
+
+
+def _try_mutants(given: MutateOptions, cases: "Sequence[Case]") -> _TriedMutants | None:
+    """Try the mutants of cases, here or on a cluster, and show how far that is.
+
+    None if the operators of the cases have no mutants, or none of the names that are given.
+    """
+    from opcheck.execution import conditioned, mutate as work
+    from opcheck.model import Fate, Power
+
+    settings = work.MutationSettings(given.mutants)
     processes = given.jobs or interrupt.processors()
     spread = None
     with ExitStack() as stack:
@@ -251,12 +314,9 @@ def mutate(given: MutateOptions) -> None:
             processes = max(1, cluster.threads())
             spread = cluster.run_jobs
         with console.counted("trying mutants", work.count(cases, settings)) as each:
-            mutations: tuple[Mutation, ...] = tuple(
-                each(work.mutations(cases, settings, processes, spread))
-            )
+            mutations = tuple(each(work.mutations(cases, settings, processes, spread)))
         if not mutations:
-            note(f"no case of an operator with known mutants ({description})")
-            exit_with(Exit.NOTHING_JUDGED)
+            return None
         known = tuple(mutation for mutation in mutations if not mutation.raised)
         survivors = sorted(mutation.mutant for mutation in known if mutation.fate is Fate.SURVIVED)
         elsewhere = tuple(work.killed_elsewhere(survivors, cases, processes, spread))
@@ -266,33 +326,21 @@ def mutate(given: MutateOptions) -> None:
             in_situations = tuple(
                 each(conditioned.conditioned_mutants(cases, settings, processes, spread))
             )
-    wrong = _what_is_wrong(mutations, in_situations, elsewhere)
-    listing.show_power(stdout_console(), power, verbose=given.verbose)
-    show_conditioned(stdout_console(), in_situations, verbose=given.verbose)
-    if wrong:
-        console.print_and_exit(Exit.NONCONFORMING, ", ".join(wrong))
-    console.print_and_exit(Exit.CONFORMS, "no mutant survives")
+    return _TriedMutants(
+        power=power,
+        broken=[mutation for mutation in mutations if mutation.raised],
+        elsewhere=elsewhere,
+        in_situations=in_situations,
+    )
 
 
-def _what_is_wrong(
-    mutations: "Sequence[Mutation]",
-    in_situations: "Sequence[ConditionedMutant]",
-    elsewhere: "Sequence[ShippedKill]",
-) -> list[str]:
+def _what_is_wrong(known: "Sequence[Mutation]", raised: int) -> list[str]:
     """Return, in words, how many mutants survive, contradict an argument, or raise.
 
-    What they raised is printed, also on shipped cases `elsewhere`.
+    known: the mutants that raised nothing. raised: how many others there are.
     """
     from opcheck.model import Fate
 
-    raised = console.note_mutants_that_raised(
-        [
-            *((one.mutant, one.raised) for one in mutations),
-            *((one.mutant, one.raised) for one in in_situations),
-            *((one.mutant, one.raised) for one in elsewhere),
-        ]
-    )
-    known = [mutation for mutation in mutations if not mutation.raised]
     counts = {
         "survived": sum(mutation.fate is Fate.SURVIVED for mutation in known),
         "not as harmless as argued": sum(mutation.contradicts for mutation in known),

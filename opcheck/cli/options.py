@@ -261,15 +261,24 @@ class ModelOptions:
 
 
 def _sizes_by_name(ctx: Context, param: Parameter, values: Sequence[str]) -> dict[str, int]:
+    """Return the sizes by name; those of a whole shape, such as x=1x3x8, as x[0], x[1] and x[2]."""
     sizes: dict[str, int] = {}
     for value in values:
-        name, _, size = value.rpartition("=")
-        is_number = size.isascii() and size.isdecimal() and len(size) <= _MAX_DIGITS
-        if not name or not is_number:
-            raise click.BadParameter(f"write NAME=N, not {value!r}", ctx, param)
-        if sizes.setdefault(name, int(size)) != int(size):
-            raise click.BadParameter(f"{name} is {sizes[name]} and {size}", ctx, param)
+        name, _, shape = value.rpartition("=")
+        numbers = shape.split("x")
+        if not name or not all(map(_is_size, numbers)):
+            message = f"write NAME=N, or INPUT=NxNxN, not {value!r}"
+            raise click.BadParameter(message, ctx, param)
+        keys = [f"{name}[{axis}]" for axis in range(len(numbers))] if "x" in shape else [name]
+        for key, number in zip(keys, numbers, strict=True):
+            if sizes.setdefault(key, int(number)) != int(number):
+                raise click.BadParameter(f"{key} is {sizes[key]} and {number}", ctx, param)
     return sizes
+
+
+def _is_size(text: str) -> bool:
+    """Return True for the digits of a size."""
+    return text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS
 
 
 dim_option = click.option(
@@ -278,7 +287,8 @@ dim_option = click.option(
     metavar="NAME=N",
     multiple=True,
     callback=_sizes_by_name,
-    help="Size that a .onnx model leaves open, by its name or as INPUT[AXIS]. Repeatable.",
+    help="Size that a .onnx model leaves open, by its name or as INPUT[AXIS]; or the shape of an"
+    " input, such as x=1x3x48x192. Repeatable.",
 )
 inputs_option = click.option(
     "--inputs",

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 #: The most cases that a pattern may mean.
 _MOST = 20
+#: What parts the name of a case from its version, types and row, and what makes a pattern.
+_BEHIND_NAME = "@#*?"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +47,10 @@ class ShowOptions:
 def command(given: ShowOptions) -> None:
     """Show one case: its text, its model, its inputs, and which answers are right.
 
-    CASE is the id that reports print, or a pattern with * of a few cases. Cases are looked up in
-    the files at PATH; without PATH in the shipped suites, then in the files of the last runs in
-    this folder. No backend is started.
+    CASE is the id that reports print, or a pattern with * of a few cases. Of a name without
+    version and types, the first case is shown. Cases are looked up in the files at PATH; without
+    PATH in the shipped suites, then in the files of the last runs in this folder. No backend is
+    started.
 
     \b
     opcheck show 'Softmax/worked_example@opset=13,dtype=float32'
@@ -70,6 +74,23 @@ def _cases_here(given: ShowOptions, selection: "Selection") -> "tuple[Case, ...]
         if not cases:
             raise
         return cases
+
+
+def _first_of_name(name: str) -> "tuple[Case, ...]":
+    """Return the first shipped case of a name without its version, types and row, if there is one.
+
+    Tables and warnings name cases so. A note says how many others there are.
+    """
+    from opcheck.suite import Selection, load, select
+
+    if any(mark in name for mark in _BEHIND_NAME):
+        return ()
+    selection = Selection(ids=(f"{name}@*", f"{name}#*"))
+    cases = select(load((), selection.operators), selection)
+    if len(cases) > 1:
+        others = quote(f"{name}*")
+        note(f"the first of {len(cases):,} cases of this name: opcheck list --case {others}")
+    return cases[:1]
 
 
 def _cases_of_last_runs(given: ShowOptions, selection: "Selection") -> "tuple[Case, ...]":
@@ -109,6 +130,8 @@ def show_cases(
     cases: tuple[Case, ...] = ()
     if not given.paths:
         cases = select(load(levels=(HUGE,)), replace(selection, level=HUGE))
+    if not cases:
+        cases = _first_of_name(given.case)
     if not cases:
         cases = _cases_here(given, selection)
     if len(cases) > _MOST:

@@ -29,7 +29,7 @@ from opcheck.compare import elements
 from opcheck.compare.elements import Findings, Floats, Mask, Places, Want
 from opcheck.dtypes import DType, half_ulp, round_to
 from opcheck.engine import Expected, Room, Tier
-from opcheck.engine.orders import other_orders
+from opcheck.engine.orders import other_orders, running_sums
 from opcheck.errors import NotSupported
 from opcheck.model import Array
 from opcheck.numbers.bounded.array import Common
@@ -98,9 +98,10 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     says it computes: their tiers have no remark. `want` has a bound, and float64 values. `got` may
     have any byte order.
 
-    A tier after the first one that is not computed is left out, and so is a poorer one that allows
-    elements anything, if they are further off than its roundings scatter. Raises what the formula
-    raises where a tier is evaluated for the first time, such as NotSupported in the first.
+    A tier after the first one that is not computed is left out, and so is a narrower one that
+    allows elements anything, if they are further off than its roundings scatter, or do not follow
+    the right values. Raises what the formula raises where a tier is evaluated for the first time,
+    such as NotSupported in the first.
     """
     got = elements.native(got)
     tiers = _computed_tiers(want.expected, declared)
@@ -132,7 +133,8 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
             # Next to their groups, which takes long to judge, as many are wrong or more.
             continue
         by_tier = judge(want, got, dtype, tier)
-        if tier.is_poorer and _scatters_beyond(want, got, tier, wrong & by_tier.unjudged):
+        is_narrower = tier.arithmetic.everywhere
+        if is_narrower and _scatters_beyond(want, got, tier, wrong & by_tier.unjudged):
             continue
         if not ((by_tier.shares > 1) & wrong).any():
             explains = not tier.ranged or (want.expected.range_loss(tier) & wrong).any()
@@ -591,9 +593,11 @@ _ENOUGH = 100
 #: The largest scatter allowed, in parts of the expected one. Correct implementations (tests/bounds)
 #: reach 19, released engines 2; factors rounded to TF32 reach 100 and more.
 SCATTER = 60.0
-#: As `SCATTER`, of an arithmetic that is declared, of which no wider one has to be told apart. Sums
-#: of 4,096 numbers of one sign, which stop growing in bfloat16, scatter nine times as far.
+#: As `SCATTER`, of an arithmetic that is declared, of which no wider one has to be told apart.
 DECLARED_SCATTER = 10.0
+#: The same beyond what running sums in the type come to, between which and the right value the
+#: other orders are.
+_BEYOND_SUMS = 1.0
 #: Data not drawn at random are judged if honest orders scatter by at most SCATTER divided by this.
 _OF_HONEST = 3
 #: Narrower numbers to which factors may have been rounded, by their unit roundoff.
@@ -620,6 +624,11 @@ _WORST_OF_MODEL = 10
 _MOST_OF_MODELS = 0.125
 #: Ratios from here on are written with an exponent.
 _TOO_LONG_TO_WRITE = 10**9
+#: Answers whose slope over the right values is less do not follow them.
+_LEAST_SLOPE = 0.5
+#: The slope tells this where the right values vary by so many deviations of the roundings. Honest
+#: answers would then be off by three deviations, all towards one value.
+_TELLING = 6.0
 #: One in so many elements, the smallest or those furthest off, may be an exception.
 _EIGHTH = 8
 #: Elements so many times larger than one do not count for its size.
@@ -694,34 +703,94 @@ def scattering_as_declared(want: Want, got: Array, tier: Tier) -> Scattering | N
     than 100 elements that count. A formula that raises NotSupported has none; its other errors are
     raised.
     """
+    least: float | None = None
     with np.errstate(all="ignore"):
-        error = _errors(want, elements.wide(got))
-        deviations = want.expected.deviations_of(tier)
-        ratio = min(_ratios(error, np.isfinite(error), deviations), default=None)
-    if ratio is None:
+        deviations = [*want.expected.deviations_of(tier)]
+        for error, most in _errors_by_order(want, got, tier, DECLARED_SCATTER):
+            ratio = min(_ratios(error, np.isfinite(error), deviations), default=None)
+            if ratio is None:
+                return None
+            if ratio <= most:
+                return Scattering(ratio)
+            least = ratio if least is None else least
+    if least is None:
         return None
-    if ratio <= DECLARED_SCATTER:
-        return Scattering(ratio)
-    return Scattering(ratio, f"{_scatter_in_words(ratio)} as far as {tier.name} explains")
+    return Scattering(least, f"{_scatter_in_words(least)} as far as {tier.name} explains")
+
+
+def _errors_by_order(
+    want: Want, got: Array, tier: Tier, most: float
+) -> Iterator[tuple[Floats, float]]:
+    """Yield the errors of answers, and how far they are beyond those of running sums in a tier.
+
+    With each comes how many deviations they may scatter: `most`, and about one beyond the sums.
+    Independent roundings do not explain running sums of terms of one sign, which stop growing. An
+    answer between such a sum and the right value has no error then. Nothing more is yielded for a
+    tier whose sums are in float32, or if the sums take too long. `want` has a bound and is not of a
+    model; `got` has the shape of its values. Raises what the formula raises, but for NotSupported.
+    """
+    error = _errors(want, elements.wide(got))
+    yield error, most
+    dtype = tier.arithmetic.grid.dtype
+    if not dtype.is_half:
+        return
+    bound = want.expected
+    least = np.zeros(error.shape)
+    greatest = np.zeros(error.shape)
+    try:
+        for answer in running_sums(bound.evaluation.node, dtype):
+            of_sum = _errors(want, elements.wide(elements.native(answer[bound.place])))
+            of_sum = np.where(np.isfinite(of_sum), of_sum, 0.0)
+            least = np.minimum(least, of_sum)
+            greatest = np.maximum(greatest, of_sum)
+    except NotSupported:  # It takes too long.
+        return
+    beyond = np.where(error < least, error - least, np.maximum(0.0, error - greatest))
+    yield beyond, _BEYOND_SUMS
 
 
 def _scatters_beyond(want: Want, got: Array, tier: Tier, part: Mask) -> bool:
-    """Return True if errors on random data are much further off than a tier's roundings scatter.
+    """Return True if no formulation of a tier explains the errors of answers to random data.
 
-    The elements in `part` count, however few: those for which the tier's bound says nothing, such
-    as a long sum in float16, for which 0 is within the bound. False for other data, for a whole
-    model, and if the tier has no deviation to compare with. `want` has a bound. `got` has the shape
-    of its values; infinities and NaN do not count. A formula that raises NotSupported has none.
+    None does if all are much further off than its roundings scatter, or if the answers do not
+    follow the right values. The elements in `part` count, however few: those for which the tier's
+    bound says nothing, such as a long sum in float16, for which 0 is within the bound. False for
+    other data, for a whole model, and if the tier has no deviation to compare with. `want` has a
+    bound. `got` has the shape of its values; infinities and NaN do not count. A formula that raises
+    NotSupported has none.
     """
     if want.whole or not want.of_random_data or not part.any():
         return False
     with np.errstate(all="ignore"):
-        error = _errors(want, elements.wide(got))
-        ratios = []
-        for shift, deviation in want.expected.deviations_of(tier):
-            counts = part & np.isfinite(error) & (deviation > 0)
-            ratios.append(root_mean_square((error - shift)[counts] / deviation[counts]))
-    return bool(ratios) and min(ratios) > SCATTER
+        deviations = [*want.expected.deviations_of(tier)]
+        return bool(deviations) and not any(
+            _explains(want.values + shift, error - shift, deviation, part, most)
+            for error, most in _errors_by_order(want, got, tier, SCATTER)
+            for shift, deviation in deviations
+        )
+
+
+def _explains(y: Floats, error: Floats, deviation: Floats, part: Mask, most: float) -> bool:
+    """Return True if a formulation's roundings explain the errors of the elements in `part`.
+
+    Their root mean square is then at most so many deviations, and the answers follow `y`, the
+    values of this formulation: 0 everywhere does not, and neither do exchanged rows. All have one
+    shape. Infinite errors, NaN, and elements without a deviation do not count.
+    """
+    counts = part & np.isfinite(error) & (deviation > 0)
+    y = y[counts]
+    error = error[counts]
+    deviation = deviation[counts]
+    if root_mean_square(error / deviation) > most:
+        return False
+    if y.size < _FEW:
+        return True
+    differences = y - np.mean(y)
+    spread = root_mean_square(differences)
+    if spread <= _TELLING * root_mean_square(deviation):
+        return True
+    slope = 1 + np.mean(differences * error) / spread**2
+    return bool(slope >= _LEAST_SLOPE)
 
 
 def _scatter_in_words(ratio: float) -> str:

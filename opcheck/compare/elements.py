@@ -552,8 +552,8 @@ def judged_draws(draw: Drawn, got: Array, dtype: DType) -> JudgedDraws:
     )
     binned = _put_into_bins(got, low, high, runs)
     impossible |= binned.is_of_two_values & (got != low) & (got != high)
-    used, text = max(_deviations(binned))
-    return JudgedDraws(least, most, impossible, used, text)
+    largest = max(_deviations(binned))
+    return JudgedDraws(least, most, impossible, largest.share, largest.text)
 
 
 def _moved_to_near_ends(got: Array, low: Array, high: Array) -> Array:
@@ -639,56 +639,70 @@ def _put_into_bins(
     return _Binned(bins, last > first, is_of_two_values, profile)
 
 
-def _deviations(binned: _Binned) -> Iterator[tuple[float, str]]:
-    """Yield how far off the bins of elements and pairs are, and words for it; above 1 is wrong.
+class Deviation(NamedTuple):
+    """How far drawn numbers are from what is likely.
+
+    Attributes:
+        share: That, in parts of what is allowed; above 1 is wrong: a right answer would be so far
+            off with a probability below `ERROR_RATE`.
+        text: What is unlikely, in words.
+    """
+
+    share: float
+    text: str
+
+
+def _deviations(binned: _Binned) -> Iterator[Deviation]:
+    """Yield how far off the bins of elements and of pairs are.
 
     First of all elements, then of those of each distribution if there are several, the 64 most
     frequent ones, and last of pairs. There is at least one element.
     """
     bins = binned.bins.reshape(-1)
     unsure = binned.unsure.reshape(-1)
-    yield _uneven(bins, unsure, "all")
+    yield _deviation_of_bins(bins, unsure, "all")
     profiles, sizes = np.unique(binned.profile, return_counts=True)
     if profiles.size > 1:
         for most_frequent in profiles[np.argsort(-sizes)[:_MOST_PROFILES]]:
             alike = binned.profile.reshape(-1) == most_frequent
-            yield _uneven(bins[alike], unsure[alike], "those of one distribution")
-    yield from _pairs(bins >= _BINS // 2, binned.bins.shape)
+            yield _deviation_of_bins(bins[alike], unsure[alike], "those of one distribution")
+    yield from _deviations_of_pairs(bins >= _BINS // 2, binned.bins.shape)
 
 
-def _uneven(bins: Array, unsure: Mask, whose: str) -> tuple[float, str]:
-    """Return how far off elements are from an even distribution over bins, and words for it.
+def _deviation_of_bins(bins: Array, unsure: Mask, whose: str) -> Deviation:
+    """Return how far off elements are from an even distribution over bins.
 
     Compared are the parts of the elements in the first bins, 1 to 255; the one farthest off counts.
-    Above 1, a right answer would be so far off with a probability below 1e-10. `bins` has the bin
-    of each element, 0 to 255, and at least one; `unsure` masks those that were put into one of
-    several. `whose` begins the words.
+    `bins` has the bin of each element, 0 to 255, and at least one; `unsure` masks those that were
+    put into one of several. `whose` begins the words.
     """
     parts = np.cumsum(np.bincount(bins, minlength=_BINS))[:-1] / bins.size
     # Those that were put into one of several bins may be off by one.
     room = float(unsure.mean()) / _BINS
-    used = _used(parts, np.clip(parts, _LEVELS - room, _LEVELS + room), bins.size, _LEVELS.size)
-    worst = int(used.argmax())
+    shares = _shares_of_allowed(
+        parts, np.clip(parts, _LEVELS - room, _LEVELS + room), bins.size, _LEVELS.size
+    )
+    worst = int(shares.argmax())
     text = f"of {whose}, {parts[worst]:.1%} lie below where {_LEVELS[worst]:.1%} should"
-    return float(used[worst]), text
+    return Deviation(float(shares[worst]), text)
 
 
-def _pairs(upper: Mask, shape: tuple[int, ...]) -> Iterator[tuple[float, str]]:
-    """Yield how unlikely the number of pairs on one side of the middle is, and words for it.
+def _deviations_of_pairs(upper: Mask, shape: tuple[int, ...]) -> Iterator[Deviation]:
+    """Yield how unlikely the number of pairs on one side of the middle is.
 
     That is done for each of three distances between the elements of a pair: 1, a row and half of
     all elements; one of 0, or as large as the whole, is left out. A pair is as likely on one side
-    as not; above 1 is too unlikely. `upper` is the flat mask of elements above the middle, in C
-    order of `shape`.
+    as not. `upper` is the flat mask of elements above the middle, in C order of `shape`.
     """
     for lag in {1, shape[-1] if shape else 1, upper.size // 2}:
         if 0 < lag < upper.size:
             alike = np.mean(upper[lag:] == upper[:-lag], keepdims=True)
             text = f"of those {lag} apart, {alike[0]:.1%} lie on one side of the middle, not half"
-            yield float(_used(alike, np.full(1, 0.5), upper.size - lag)[0]), text
+            shares = _shares_of_allowed(alike, np.full(1, 0.5), upper.size - lag)
+            yield Deviation(float(shares[0]), text)
 
 
-def _used(parts: Array, likely: Array, count: int, questions: int = 1) -> Array:
+def _shares_of_allowed(parts: Array, likely: Array, count: int, questions: int = 1) -> Array:
     """Return the deviations of parts from `likely` ones, as shares of those allowed.
 
     Above 1 is wrong. `parts`, from 0 to 1, are of `count` elements. With so many `questions`, the

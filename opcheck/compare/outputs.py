@@ -517,7 +517,7 @@ def _by_bound(
         remark = spread.remark
     else:
         if not want.whole:
-            spread = _spread_within(want, got, dtype, tier)
+            spread = _spread_within(want, got, dtype, tier, declared)
         problem, remark = _by_scatter(want, tier.name, spread)
     comparison = _compared(want, got, dtype, decision.findings, like, decision.shares)
     return replace(comparison, problem=problem, remark=remark, tier=tier.name)
@@ -577,20 +577,33 @@ def _by_scatter(want: Want, arithmetic: str, spread: bounded.Scattering | None) 
     return None, ""
 
 
-def _spread_within(want: Want, got: Array, dtype: DType, tier: Tier) -> bounded.Scattering | None:
+def _spread_within(
+    want: Want, got: Array, dtype: DType, tier: Tier, declared: Names
+) -> bounded.Scattering | None:
     """Return how errors of values that fit a tier scatter, by the arithmetic of that tier.
 
     The tier has no remark: it is of the expected arithmetic, or of a narrower one that is declared,
-    of which data drawn at random are judged alone. None for integers and booleans, for data that
-    are not judged, and where no theory of errors judges. `want` has a bound and is not of a model.
-    Raises what the operator's formula raises, but for NotSupported.
+    of which data drawn at random are judged alone. Errors within the expected bound that scatter
+    further may be those of a `declared` type, by its name: its message is empty if one explains
+    them. None for integers and booleans, for data that are not judged, and where no theory of
+    errors judges. `want` has a bound and is not of a model. Raises what the operator's formula
+    raises, but for NotSupported.
     """
-    is_declared = tier.name != want.expected.tiers(())[0].name
-    if not is_declared:
-        return _spread(want, got, dtype)
-    if dtype.kind != "float" or not want.of_random_data:
-        return None
-    return bounded.scattering_as_declared(want, got, tier)
+    narrower = [
+        one for one in want.expected.tiers(declared) if one.arithmetic.everywhere and not one.remark
+    ]
+    if tier in narrower:
+        if dtype.kind != "float" or not want.of_random_data:
+            return None
+        return bounded.scattering_as_declared(want, got, tier)
+    spread = _spread(want, got, dtype)
+    if spread is None or not spread.message:
+        return spread
+    for one in narrower:
+        as_declared = bounded.scattering_as_declared(want, got, one)
+        if as_declared is not None and not as_declared.message:
+            return as_declared
+    return spread
 
 
 def _spread(want: Want, got: Array, dtype: DType) -> bounded.Scattering | None:

@@ -513,8 +513,8 @@ def judge_among(
                 answers[name] = tuple(o for o in outcome.outputs if isinstance(o, np.ndarray))
     wants = {name: wants_of(case, answer) for name, answer in answers.items()}
     compared = {
-        (one, other): compare_outputs(wants[other], answers[one], case.tolerance, like)
-        for one, other in permutations(answers, 2)
+        (name, peer): compare_outputs(wants[peer], answers[name], case.tolerance, like)
+        for name, peer in permutations(answers, 2)
     }
     others = [name for name in outcomes if name not in judgements]
     meeting = _Meeting(case, others, refusals, wants, compared)

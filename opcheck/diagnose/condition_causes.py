@@ -25,7 +25,7 @@ from opcheck.diagnose.rules import (
 from opcheck.diagnose.suspects import NOT_CHECKED, as_diagnosis
 from opcheck.diagnose.wording import in_brackets, where_clause
 from opcheck.dtypes import DTYPES
-from opcheck.model import Case, Diagnosis, Failure, Verdict
+from opcheck.model import Case, Diagnosis, Failure, Verdict, cause_counts
 
 #: So many exact conditions may share the failures of a kind, each with less than half of them.
 _MOST_CONDITIONS = 3
@@ -432,5 +432,5 @@ def _rule_of_accepted(
     counts = None
     if others:
         text = text.replace("was not checked", "was not always checked")
-        counts = (len(group), len(group) + others.bit_count(), 0, 0)
+        counts = cause_counts(failing=len(group), judged=len(group) + others.bit_count())
     return Diagnosis(NOT_CHECKED.mistake, f"{text}{in_brackets(message)}", counts), [*left]

@@ -14,7 +14,7 @@ from opcheck.diagnose.positions import explanation_by_place
 from opcheck.diagnose.results import DiagnosedResult, size_of_inputs
 from opcheck.diagnose.rules import FEWEST
 from opcheck.diagnose.wording import PROBABLY
-from opcheck.model import Diagnosis
+from opcheck.model import Diagnosis, cause_counts
 
 
 def choose_by_elements(
@@ -83,7 +83,7 @@ def choose_one_for_all_elements(
                 larger = [result for result in group if size_of_inputs(result) > largest]
                 unknown = [result for result in larger if result.case.id not in failing]
                 text = f"{PROBABLY}gives {found.text}"
-                counts = (len(unknown), len(unknown), 0, 0)
+                counts = cause_counts(failing=len(unknown), judged=len(unknown))
                 failures.choose(Diagnosis(None, text, counts), unknown)
                 return
 

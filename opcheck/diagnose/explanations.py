@@ -60,18 +60,19 @@ def explanation(
     """
     found: list[Explanation] = []
     for outcome, numbers in outcomes_of(failing).items():
-        shown = [Shown(one, showing(one, outcome)) for one in (*failing, *passing)]
+        cases = (*failing, *passing)
+        shown = [Shown(elements, showing(elements, outcome)) for elements in cases]
         for dtype in ("", *types_of(numbers, failing)):
-            scope = [one for one in shown if not dtype or dtype in one.elements.types]
+            scope = [case for case in shown if not dtype or dtype in case.elements.types]
             explained = _by_trait([failing[number] for number in numbers], scope, check)
             if explained:
-                trait, cases = explained
-                its = frozenset(n for n in numbers if any(failing[n] is one for one in cases))
-                found.append(Explanation(outcome, _with_type(trait, dtype), its))
+                condition = _with_type(explained.trait, dtype)
+                numbers_of_cases = frozenset(n for n in numbers if explained.has(failing[n]))
+                found.append(Explanation(outcome, condition, numbers_of_cases))
                 break
     found += _without_trait(failing)
     # Of equal ones, the first has the likelier outcome.
-    return max(found, key=lambda one: len(one.explained), default=None)
+    return max(found, key=lambda explanation: len(explanation.explained), default=None)
 
 
 def outcomes_of(failing: Sequence[Elements]) -> dict[str, list[int]]:
@@ -80,9 +81,9 @@ def outcomes_of(failing: Sequence[Elements]) -> dict[str, list[int]]:
     The outcome that says nothing comes last.
     """
     numbers: dict[str, list[int]] = {}
-    for number, one in enumerate(failing):
-        for outcome, mask in one.outcomes.items():
-            if mask[one.wrong].all():
+    for number, elements in enumerate(failing):
+        for outcome, mask in elements.outcomes.items():
+            if mask[elements.wrong].all():
                 numbers.setdefault(outcome, []).append(number)
     return dict(sorted(numbers.items(), key=lambda item: item[0] == ANY_VALUE))
 
@@ -107,28 +108,39 @@ def _with_type(trait: str, dtype: str) -> str:
     return f"{trait} and {dtype}" if dtype else trait
 
 
+class _ExplainedByTrait(NamedTuple):
+    """A trait, in words, and the cases whose wrong elements all have it."""
+
+    trait: str
+    cases: list[Elements]
+
+    def has(self, elements: Elements) -> bool:
+        """Return True for one of the cases, not for another one that equals it."""
+        return any(elements is case for case in self.cases)
+
+
 def _by_trait(
     cases: Sequence[Elements], scope: Sequence[Shown], check: Callable[[], None]
-) -> tuple[str, list[Elements]] | None:
-    """Return the trait that explains the most cases, and these; None if none does surely.
+) -> _ExplainedByTrait | None:
+    """Return the trait that explains the most cases, with these; None if none does surely.
 
     All wrong elements of the cases have one outcome; they and what contradicts a trait are in the
     `scope`. Calls `check` before each trait, and raises what that raises.
     """
-    columns = [*dict.fromkeys(name for one in cases for name in one.columns)]
-    singles = sorted({text for one in cases for text in one.single})
+    columns = [*dict.fromkeys(name for elements in cases for name in elements.columns)]
+    singles = sorted({text for elements in cases for text in elements.single})
     traits = [*(Trait(text, partial(of_single, text)) for text in singles), *kinds(columns)]
-    relations = dict.fromkeys(text for one in cases for text in one.relations)
+    relations = dict.fromkeys(text for elements in cases for text in elements.relations)
     traits += (Trait(text, partial(of_relation, text)) for text in relations)
     traits += bounds(columns, cases, scope)
-    best: tuple[str, list[Elements]] | None = None
+    best: _ExplainedByTrait | None = None
     for tried, trait in enumerate(traits, 1):
         check()
-        explained = [one for one in cases if _has(trait, one)]
-        if len(explained) > len(best[1] if best else ()):
+        explained = [elements for elements in cases if _has(trait, elements)]
+        if len(explained) > len(best.cases if best else ()):
             count_cases = trait.text in singles
             if _is_sure(trait, explained, scope, tried, count_cases=count_cases):
-                best = trait.text, explained
+                best = _ExplainedByTrait(trait.text, explained)
     return best
 
 
@@ -156,12 +168,12 @@ def _is_sure(
     of_wrong: set[object]
     of_right: set[object]
     if count_cases:
-        of_wrong = {id(one) for one in explained}
+        of_wrong = {id(elements) for elements in explained}
         of_right = {id(elements) for elements, shows in right if shows.any()}
         if len(of_wrong) < _FEWEST:
             return False
     else:
-        of_wrong = set().union(*(_different(one, one.wrong) for one in explained))
+        of_wrong = set().union(*(_different(elements, elements.wrong) for elements in explained))
         of_right = set().union(*(_different(elements, shows) for elements, shows in right))
     beside = len(of_right - of_wrong)
     return tried <= _CHANCE * comb(len(of_wrong) + beside, len(of_wrong))

@@ -180,21 +180,25 @@ def defaults_of(op: OpVersion) -> Mapping[str, object]:
     None stands for one without a default.
     """
     schema = opset.versions(op.domain, op.name).get(op.since)
-    return {one.name: one.default for one in schema.attributes.values()} if schema else {}
+    return (
+        {attribute.name: attribute.default for attribute in schema.attributes.values()}
+        if schema
+        else {}
+    )
 
 
 @cache
 def _names_of_inputs(op: OpVersion) -> frozenset[str]:
     """Return the names of the inputs that a version declares; none without a schema."""
     schema = opset.versions(op.domain, op.name).get(op.since)
-    return frozenset(one.name for one in schema.inputs) if schema else frozenset()
+    return frozenset(slot.name for slot in schema.inputs) if schema else frozenset()
 
 
 def _optional_inputs(op: OpVersion) -> list[int]:
     """Return the places of the inputs that a version lets a node leave out; none without schema."""
     schema = opset.versions(op.domain, op.name).get(op.since)
     inputs = schema.inputs if schema else ()
-    return [place for place, one in enumerate(inputs) if one.option == "optional"]
+    return [place for place, slot in enumerate(inputs) if slot.option == "optional"]
 
 
 @cache
@@ -202,7 +206,7 @@ def _optional_outputs(op: OpVersion) -> tuple[int, ...]:
     """Return the places of the outputs that a version lets a node leave out; none of no schema."""
     schema = opset.versions(op.domain, op.name).get(op.since)
     outputs = schema.outputs if schema else ()
-    return tuple(place for place, one in enumerate(outputs) if one.option == "optional")
+    return tuple(place for place, slot in enumerate(outputs) if slot.option == "optional")
 
 
 def _of_inputs(case: Case, *, is_named: bool = False) -> Iterator[_Fact]:
@@ -263,11 +267,11 @@ def _lengths_of_sequences(case: Case) -> Iterator[tuple[str, int]]:
     Each of these is an input of the case, with a number after the name.
     """
     schema = opset.versions(case.op.domain, case.op.name).get(case.op.since)
-    for one in schema.inputs if schema else ():
-        if one.option == "variadic":
-            members = re.compile(rf"{re.escape(one.name)}_\d+")
+    for slot in schema.inputs if schema else ():
+        if slot.option == "variadic":
+            members = re.compile(rf"{re.escape(slot.name)}_\d+")
             length = sum(members.fullmatch(spec.name) is not None for spec in case.inputs)
-            yield one.name, length
+            yield slot.name, length
 
 
 def _of_outputs(case: Case) -> Iterator[_Fact]:
@@ -579,7 +583,9 @@ def _attributes_of_all_versions(domain: str, name: str) -> Mapping[str, str]:
     versions = opset.versions(domain, name)
     types = {"axis": "int", "axes": "ints"}
     for since in sorted(versions):
-        types |= {one.name: one.type for one in versions[since].attributes.values()}
+        types |= {
+            attribute.name: attribute.type for attribute in versions[since].attributes.values()
+        }
     return types
 
 

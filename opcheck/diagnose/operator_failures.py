@@ -32,7 +32,7 @@ from opcheck.diagnose.rules import FEWEST, Condition, rule
 from opcheck.diagnose.suspects import LARGEST, Suspects, as_diagnosis, cell_of
 from opcheck.diagnose.wording import in_brackets, with_particulars
 from opcheck.engine.mutants import Mutant
-from opcheck.model import Case, Cell, Diagnosis, Verdict
+from opcheck.model import Case, CauseCounts, Cell, Diagnosis, Verdict, cause_counts
 
 #: Mutants whose values any mistake may have; where they are given says more.
 SHOW_LITTLE = frozenset({"zeros", "nan_everywhere"})
@@ -50,8 +50,8 @@ _LEAST_PART = 4
 class OperatorFailures:
     """The results of one operator, whose failures get their causes in several turns.
 
-    `exceptions` are the words for messages of exceptions; `searched` is called twice for each
-    failure that is to be explained. `ask` asks about changed cases, if the backend can be asked.
+    Of each failure that is to be explained, `searched` is called twice: here and in the search for
+    its cause.
     """
 
     def __init__(
@@ -64,8 +64,15 @@ class OperatorFailures:
     ) -> None:
         """Find the mutants that give each failure's answer, and those that no pass contradicts.
 
-        Notes in `suspects` which models were accepted on the way to a result, before. Calls
-        `searched` once for each failure. Raises KeyboardInterrupt if the user interrupts it.
+        Args:
+            results: All of the operator, passes too.
+            suspects: Tries mutants on cases.
+            exceptions: Exceptions in words, by their messages without particulars.
+            searched: Is called when a failure has been looked at, once here.
+            ask: Asks the backend about changed cases, None if it cannot be asked.
+
+        Notes in `suspects` which models were accepted on the way to a result, before. Raises
+        KeyboardInterrupt if the user interrupts it.
         """
         self.suspects = suspects
         self.searched = searched
@@ -247,15 +254,20 @@ class OperatorFailures:
 
     def counts_of_elements(
         self, explained: Sequence[DiagnosedResult], group: Sequence[DiagnosedResult]
-    ) -> tuple[int, int, int, int]:
-        """Return the counts of a diagnosis of these results of a group, as in `Diagnosis`.
+    ) -> CauseCounts:
+        """Return the counts of a diagnosis of these results of a group.
 
-        No other case is like these: the first two are their number, the third is that of the rest
-        of the group, and the fourth counts with these the cases of the run that do not fail so.
+        No other case is like these. Elsewhere the rest of the group fails, and with it the cases
+        of the run are judged that do not fail so.
         """
         others = self.others(explained, group) & ~self.inquiry.asked
         rest = len(group) - len(explained)
-        return len(explained), len(explained), rest, rest + others.bit_count()
+        return cause_counts(
+            failing=len(explained),
+            judged=len(explained),
+            failing_elsewhere=rest,
+            judged_elsewhere=rest + others.bit_count(),
+        )
 
     def shared_message(self, group: Sequence[DiagnosedResult]) -> str:
         """Return the message that all of a group have, "" where they differ."""
@@ -307,15 +319,20 @@ class OperatorFailures:
         contradicting: Sequence[Case],
         explained: Sequence[DiagnosedResult],
         group: Sequence[DiagnosedResult],
-    ) -> tuple[int, int, int, int]:
+    ) -> CauseCounts:
         """Return the counts of a diagnosis of a mutant that `contradicting` passes contradict.
 
-        They are what it explains, that with these passes, the other failures of the group, and
-        those with the other passes.
+        What it explains fails, and is judged with these passes; elsewhere the other failures of
+        the group are, with the other passes.
         """
         others = self.others(explained, group).bit_count() - len(contradicting)
         rest = len(group) - len(explained)
-        return len(explained), len(explained) + len(contradicting), rest, rest + max(0, others)
+        return cause_counts(
+            failing=len(explained),
+            judged=len(explained) + len(contradicting),
+            failing_elsewhere=rest,
+            judged_elsewhere=rest + max(0, others),
+        )
 
     def is_of_too_few(
         self, explained: Sequence[DiagnosedResult], group: Sequence[DiagnosedResult]

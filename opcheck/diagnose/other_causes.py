@@ -16,7 +16,7 @@ from opcheck.diagnose.results import OF_OUTPUTS, DiagnosedResult, size_of_inputs
 from opcheck.diagnose.rules import FEWEST
 from opcheck.diagnose.suspects import LARGEST, cell_of
 from opcheck.diagnose.wording import PROBABLY
-from opcheck.model import Diagnosis, Verdict
+from opcheck.model import Diagnosis, Verdict, cause_counts
 
 #: Mistakes by which a backend contradicts itself, by how the message begins.
 _CONTRADICTIONS = {
@@ -69,7 +69,8 @@ def choose_contradictions(failures: OperatorFailures, unstable: Sequence[Diagnos
     """
     for start, text in _CONTRADICTIONS.items():
         alike = [result for result in unstable if result.message.startswith(start)]
-        failures.choose(Diagnosis(None, text, (len(alike), len(unstable), 0, 0)), alike)
+        counts = cause_counts(failing=len(alike), judged=len(unstable))
+        failures.choose(Diagnosis(None, text, counts), alike)
 
 
 def choose_patterns(failures: OperatorFailures) -> None:
@@ -86,7 +87,8 @@ def choose_patterns(failures: OperatorFailures) -> None:
         by_pattern[pattern].append(result)
     for pattern, results in by_pattern.items():
         if pattern and len(results) >= FEWEST:
-            failures.choose(Diagnosis(None, pattern, (len(results), len(wrong), 0, 0)), results)
+            counts = cause_counts(failing=len(results), judged=len(wrong))
+            failures.choose(Diagnosis(None, pattern, counts), results)
 
 
 def choose_causes_of_smaller_ones(failures: OperatorFailures) -> None:
@@ -105,7 +107,7 @@ def choose_causes_of_smaller_ones(failures: OperatorFailures) -> None:
             by_cause[cause].append(result)
     for cause, results in by_cause.items():
         text = f"{PROBABLY}{cause.text}"
-        counts = (len(results), len(too_large), 0, 0)
+        counts = cause_counts(failing=len(results), judged=len(too_large))
         failures.choose(Diagnosis(None, text, counts), results)
 
 

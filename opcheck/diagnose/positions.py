@@ -77,8 +77,12 @@ def explanation_by_place(
     found: list[Explanation] = []
     for outcome, numbers in outcomes_of(failing).items():
         for dtype in ("", *types_of(numbers, failing)):
-            scope = [one for one in passing if not dtype or dtype in one.types]
-            passes = [_Pass(one, showing(one, outcome)) for one in scope if _is_varied(one)]
+            varied = [
+                elements
+                for elements in passing
+                if _is_varied(elements) and (not dtype or dtype in elements.types)
+            ]
+            passes = [_Pass(elements, showing(elements, outcome)) for elements in varied]
             for place in places():
                 check()
                 explained = [n for n in numbers if _is_all_wrong_at(place, failing[n], outcome)]
@@ -86,7 +90,7 @@ def explanation_by_place(
                     text = f"the element is {place.text}{f' and {dtype}' if dtype else ''}"
                     found.append(Explanation(outcome, text, frozenset(explained)))
     # Of equal ones, the first is the likeliest.
-    return max(found, key=lambda one: len(one.explained), default=None)
+    return max(found, key=lambda explanation: len(explanation.explained), default=None)
 
 
 class _Pass(NamedTuple):
@@ -101,10 +105,10 @@ def _is_sure(place: Place, explained: Sequence[Elements], passes: Sequence[_Pass
 
     Of the failing cases, those with one value in all of the output have no shape.
     """
-    shapes = {one.shape for one in explained if _is_varied(one)}
+    shapes = {elements.shape for elements in explained if _is_varied(elements)}
     if len(explained) < _FEWEST or len(shapes) < _SHAPES:
         return False
-    return not any((place.at(one) & shows).any() for one, shows in passes)
+    return not any((place.at(elements) & shows).any() for elements, shows in passes)
 
 
 def _is_varied(elements: Elements) -> bool:
@@ -134,10 +138,14 @@ def common_places(failing: Sequence[Elements]) -> list[str]:
     return [
         place.text
         for place in places()
-        if all(
-            not (one.wrong & ~place.at(one)).any() and not place.at(one).all() for one in failing
-        )
+        if all(_is_wrong_there_alone(place, elements) for elements in failing)
     ]
+
+
+def _is_wrong_there_alone(place: Place, elements: Elements) -> bool:
+    """Return True if all wrong elements of a case are at a place, and there are others."""
+    at = place.at(elements)
+    return not (elements.wrong & ~at).any() and not at.all()
 
 
 def _behind_whole_vectors(width: int, shape: Shape) -> Mask:

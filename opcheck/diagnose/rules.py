@@ -17,6 +17,7 @@ from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from opcheck.diagnose.facts import LIMIT, LIMITS, PLAIN, Feature, Keys
+from opcheck.model import CauseCounts, cause_counts
 
 #: The fewest failures that a rule needs, and the fewest different questions, whatever their type
 #: and opset.
@@ -43,15 +44,14 @@ class Condition(NamedTuple):
     Attributes:
         text: The facts that it needs in words, joined by "and"; "" for none.
         holds: Bits of the cases for which it holds, of those that fail in this way or do not.
-        counts: As in `Diagnosis`: cases here that fail, of those judged here, cases elsewhere that
-            fail, of those judged there.
+        counts: As `cause_counts` makes them: "elsewhere" it does not hold.
         everywhere: Bits of all cases for which it holds, judged or not.
         rank: That of its least likely fact: PLAIN, VALUE or LIMIT.
     """
 
     text: str
     holds: int
-    counts: tuple[int, int, int, int]
+    counts: CauseCounts
     everywhere: int
     rank: int
 
@@ -119,7 +119,12 @@ def condition_of(terms: Terms, alike: int, others: int, asked: int) -> Condition
     holds = meeting(terms, alike | others)
     here = (holds & alike).bit_count()
     elsewhere = (alike & ~holds).bit_count()
-    counts = (here, here, elsewhere, elsewhere + (others & ~asked).bit_count())
+    counts = cause_counts(
+        failing=here,
+        judged=here,
+        failing_elsewhere=elsewhere,
+        judged_elsewhere=elsewhere + (others & ~asked).bit_count(),
+    )
     every = meeting(terms, ~0)
     rank = max((feature.rank for feature in terms), default=PLAIN)
     telling = [feature for feature in terms if not _is_implied(feature)]

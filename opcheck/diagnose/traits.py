@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -115,9 +116,8 @@ def kinds(columns: Sequence[Column]) -> list[Trait]:
         for text, kind in _RIGHT_KINDS.items()
     ]
     traits += [
-        Trait(f"{one} equals {other}", partial(_are_equal, one, other))
-        for number, one in enumerate(inputs)
-        for other in inputs[number + 1 :]
+        Trait(f"{first} equals {second}", partial(_are_equal, first, second))
+        for first, second in combinations(inputs, 2)
     ]
     return traits
 
@@ -130,13 +130,13 @@ def bounds(
     The wrong elements of the `cases` must keep it; right ones of the `scope` that show something
     must not.
     """
-    dtypes = {one.dtype for one in cases}
+    dtypes = {elements.dtype for elements in cases}
     dtype = dtypes.pop() if len(dtypes) == 1 else None
     for column in columns:
         if column.endswith(ONLY_0):
             continue
-        wrong = _values(column, [(one, one.wrong) for one in cases])
-        right = _values(column, [(one, shows & ~one.wrong) for one, shows in scope])
+        wrong = _values(column, [(elements, elements.wrong) for elements in cases])
+        right = _values(column, [(elements, shows & ~elements.wrong) for elements, shows in scope])
         wrong, right = wrong[~np.isnan(wrong)], right[~np.isnan(right)]
         if not wrong.size or not right.size:
             continue
@@ -210,7 +210,9 @@ def _is_below(bound: float, x: Floats) -> Mask:
 
 def _values(column: Column, masked: Iterable[tuple[Elements, Mask]]) -> Floats:
     """Return the numbers of a column at the masked elements of cases."""
-    parts = [one.columns[column][mask] for one, mask in masked if column in one.columns]
+    parts = [
+        elements.columns[column][mask] for elements, mask in masked if column in elements.columns
+    ]
     return np.concat([np.zeros(0), *parts])
 
 

@@ -46,6 +46,10 @@ Formula: TypeAlias = Callable[..., Any]
 FormulaBuilder: TypeAlias = Callable[..., Mapping[int, Formula]]
 #: A formula, or whatever `build` makes the formulas from: a decorator returns it as it is.
 Declared = TypeVar("Declared")
+Variant = TypeVar("Variant")
+#: Variants of a formula, or of one of its steps, by the names of mutants: what is wrong, in words
+#: that fit after "likely cause:", and the variant.
+NamedMutants: TypeAlias = Mapping[str, tuple[str, Variant]]
 #: The keyword of a formula that receives the number of the node's outputs.
 OUTPUTS = "outputs"
 #: The keyword of a formula that receives the places of the outputs that are asked for.

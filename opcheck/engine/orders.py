@@ -5,12 +5,14 @@ may grow as the number itself. These answers show on given data how far an hones
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from opcheck.dtypes import DType
 from opcheck.engine.evaluate import evaluate
 from opcheck.errors import decline
 from opcheck.model import Array
@@ -47,39 +49,59 @@ def other_orders(node: "Node") -> Iterator[tuple[Array, ...]]:
         yield evaluate(node, faults=faults)
 
 
-def in_sequence(backwards: bool = False) -> dict[str, Fault]:
+def running_sums(node: "Node", dtype: DType) -> Iterator[tuple[Array, ...]]:
+    """Yield the outputs of a node with each partial sum rounded to a narrower type.
+
+    Sums go from the first term, and from the last. Those of terms of one sign stop growing where
+    half a step of the type is larger than a term. Raises, at the next item, what `other_orders`
+    raises.
+    """
+    for backwards in (False, True):
+        yield evaluate(node, faults=in_sequence(backwards, dtype))
+
+
+def in_sequence(backwards: bool = False, dtype: DType | None = None) -> dict[str, Fault]:
     """Return what takes the place of functions that add up, by their names: loops over terms.
 
-    They raise NotSupported for more than MOST_TERMS terms.
+    Partial sums are rounded to `dtype`, None for the type of the terms. They raise NotSupported for
+    more than MOST_TERMS terms.
     """
+    order = _Order(backwards, dtype)
     return {
-        "sum": partial(_sum, backwards),
-        "mean": partial(_mean, backwards),
-        "matmul": partial(_matmul, backwards),
-        "sums": partial(_sums, backwards),
-        "bilinear": partial(_bilinear, backwards),
+        "sum": partial(_sum, order),
+        "mean": partial(_mean, order),
+        "matmul": partial(_matmul, order),
+        "sums": partial(_sums, order),
+        "bilinear": partial(_bilinear, order),
     }
+
+
+@dataclass(frozen=True)
+class _Order:
+    """Sums from the first term on, or `backwards`, with partial sums in `dtype` or their own."""
+
+    backwards: bool
+    dtype: DType | None
+
+    def places(self, count: int) -> range:
+        """Return the places of so many terms, as they are added."""
+        return range(count - 1, -1, -1) if self.backwards else range(count)
+
+    def total(self, terms: Iterator[Any]) -> Any:
+        """Return the running sum of arrays, at least one, rounded after each addition."""
+        total = self._rounded(next(terms))
+        for term in terms:
+            total = self._rounded(total + self._rounded(term))
+        return total
+
+    def _rounded(self, x: Any) -> Any:
+        """Return an array as the type of partial sums has it, in its own type."""
+        return x if self.dtype is None else x.astype(self.dtype.numpy).astype(x.dtype)
 
 
 def _is_float(x: Any) -> bool:
     """Return True for an array of floats that NumPy adds up in their own type."""
     return isinstance(x, np.ndarray) and x.dtype.kind == "f"
-
-
-def _total(terms: Iterator[Any]) -> Any:
-    """Return the running sum of arrays, rounded to their own type after each addition.
-
-    terms: at least one.
-    """
-    total = next(terms)
-    for term in terms:
-        total = total + term
-    return total
-
-
-def _ordered(count: int, backwards: bool) -> range:
-    """Return the places of so many terms, from the first on or from the last on."""
-    return range(count - 1, -1, -1) if backwards else range(count)
 
 
 def _check_terms(count: int) -> None:
@@ -88,7 +110,7 @@ def _check_terms(count: int) -> None:
 
 
 def _sum(
-    backwards: bool,
+    order: _Order,
     original: Fault,
     x: Any,
     axis: int | tuple[int, ...] | None = None,
@@ -105,12 +127,12 @@ def _sum(
     places = axes_of(axis, x.ndim)
     moved = np.moveaxis(x, places, range(len(places)))
     terms = moved.reshape(prod(moved.shape[: len(places)]), *moved.shape[len(places) :])
-    total = np.asarray(_total(terms[n] for n in _ordered(len(terms), backwards)), x.dtype)
+    total = np.asarray(order.total(terms[n] for n in order.places(len(terms))), x.dtype)
     return np.expand_dims(total, places) if keepdims else total
 
 
 def _mean(
-    backwards: bool,
+    order: _Order,
     original: Fault,
     x: Any,
     axis: int | tuple[int, ...] | None = None,
@@ -123,11 +145,11 @@ def _mean(
     """
     if not _is_float(x) or not x.size:
         return original(x, axis=axis, keepdims=keepdims)
-    total = _sum(backwards, np.sum, x, axis, keepdims)
+    total = _sum(order, np.sum, x, axis, keepdims)
     return total / x.dtype.type(x.size // max(1, total.size))
 
 
-def _matmul(backwards: bool, original: Fault, a: Any, b: Any) -> Any:
+def _matmul(order: _Order, original: Fault, a: Any, b: Any) -> Any:
     """Return the product of matrices, each element's products added up one by one.
 
     original: called for other than floats, for vectors, and for sums of nothing. Raises
@@ -140,21 +162,21 @@ def _matmul(backwards: bool, original: Fault, a: Any, b: Any) -> Any:
     # The n-th column of `a` and the n-th row of `b` make the n-th term.
     rows = np.moveaxis(a, -1, 0)[..., None]
     columns = np.moveaxis(b, -2, 0)[..., None, :]
-    return _total(rows[n] * columns[n] for n in _ordered(len(rows), backwards))
+    return order.total(rows[n] * columns[n] for n in order.places(len(rows)))
 
 
-def _parted(backwards: bool, x: Array, terms: int) -> Iterator[Array]:
+def _parted(order: _Order, x: Array, terms: int) -> Iterator[Array]:
     """Yield `x` with all but one part of its elements 0, for each part of `terms` in a row.
 
-    There are `terms` parts, at most _PARTS; the last one comes first if they go backwards.
+    There are `terms` parts, at most _PARTS; the last one comes first if the order is backwards.
     """
     count = min(terms, _PARTS)
     part = np.arange(x.size).reshape(x.shape) % terms * count // terms
-    for n in _ordered(count, backwards):
+    for n in order.places(count):
         yield np.where(part == n, x, x.dtype.type(0))
 
 
-def _sums(backwards: bool, original: Fault, x: Any, add_up: Any, terms: Any) -> Any:
+def _sums(order: _Order, original: Fault, x: Any, add_up: Any, terms: Any) -> Any:
     """Return the sums that `add_up` takes, each part of their terms added to those before.
 
     terms: the number of terms of each sum, or an array of them. original: called for other than
@@ -163,11 +185,11 @@ def _sums(backwards: bool, original: Fault, x: Any, add_up: Any, terms: Any) -> 
     most = int(np.max(terms, initial=0))
     if not _is_float(x) or most < 2:
         return original(x, add_up, terms)
-    return _total(add_up(part) for part in _parted(backwards, x, most))
+    return order.total(add_up(part) for part in _parted(order, x, most))
 
 
 def _bilinear(
-    backwards: bool,
+    order: _Order,
     original: Fault,
     a: Any,
     b: Any,
@@ -182,7 +204,7 @@ def _bilinear(
     """
     if not (_is_float(a) and _is_float(b)) or terms < 2:
         return original(a, b, product, terms, more)
-    total = _total(product(part, b) for part in _parted(backwards, a, terms))
+    total = order.total(product(part, b) for part in _parted(order, a, terms))
     return total if more is None else total + more
 
 

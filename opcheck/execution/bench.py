@@ -104,7 +104,7 @@ class Plan:
             yield tuple(Visit(worker, rounds, seconds) for worker in range(self.processes))
 
 
-def about(infos: Sequence[BackendInfo], plan: Plan, *, threads: int) -> Bench:
+def header_of(infos: Sequence[BackendInfo], plan: Plan, *, threads: int) -> Bench:
     """Return the header of a benchmark: its backends, this machine and the options.
 
     Each backend has so many `threads`. The time of start is now, in UTC. `infos` are the backends
@@ -758,7 +758,7 @@ def entered(request: BenchRequest) -> Iterator[tuple[Bench, Benchmark]]:
         plan = replace(request.plan, base=infos[number].address)
         entrants = [*zip(pools, timers, strict=True)]
         benchmark = Benchmark(request.cases, entrants, plan, oracles)
-        yield about(infos, plan, threads=request.threads), benchmark
+        yield header_of(infos, plan, threads=request.threads), benchmark
 
 
 def at_a_host(request: BenchRequest) -> Iterator[str | tuple[Bench, Rows]]:

@@ -13,7 +13,6 @@ a formula raises WrongOperator if the file that declares the operator is wrong.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, TypeAlias
@@ -92,36 +91,46 @@ def conditioned_mutants(
     return (spread or partial(here, jobs))(_fates, _batches(cases, settings))
 
 
-def sightings(
-    cases: Sequence[Case], jobs: int = 1
-) -> Iterator[tuple[MutantId, str, tuple[str, ...]]]:
-    """Yield each mutant and each situation in which cases kill it, with the ids of all that do.
+@dataclass(frozen=True)
+class SituationSighting:
+    """A mutant that is wrong in one `situation` only, with the ids of all cases that kill it there.
 
-    A situation is "family: situation". Nothing is yielded of a mutant that none kills. Raises
-    UsageError for a case that is itself wrong, ProcessDied if a process is killed, and
-    KeyboardInterrupt if the user interrupts it.
+    A situation is "family: situation". If the mutant itself `raised`, it says what, and has neither
+    a situation nor cases.
+    """
+
+    mutant: MutantId
+    situation: str = ""
+    killers: tuple[str, ...] = ()
+    raised: str = ""
+
+
+def sightings(cases: Sequence[Case], jobs: int = 1) -> Iterator[SituationSighting]:
+    """Yield each mutant and each situation in which cases kill it, with all these cases.
+
+    Nothing is yielded of a mutant that none kills. Raises UsageError for a case that is itself
+    wrong, ProcessDied if a process is killed, and KeyboardInterrupt if the user interrupts it.
     """
     yield from here(jobs, _sightings, _batches(cases, MutationSettings()))
 
 
-def _sightings(batch: _Batch) -> Iterator[tuple[MutantId, str, tuple[str, ...]]]:
-    """Yield each mutant of a batch in each situation in which cases kill it, with these cases' ids.
+def _sightings(batch: _Batch) -> Iterator[SituationSighting]:
+    """Yield each mutant of a batch in each situation in which cases kill it.
 
-    Raises UsageError for a case that is wrong.
+    One that raises comes once, with what it raised. Raises UsageError for a case that is wrong.
     """
     cell, name, situations_of_cases, settings = batch
     family = next(family for family in FAMILIES if family.name == name)
     suite = _Suite(family, cell.dtype, situations_of_cases)
-    judged = [placed for placed in suite.cases if placed.case_kills.judges]
     for mutant in _mutants(cell, settings):
-        killers: dict[str, list[str]] = {}
-        for placed in judged:
-            # `mutate.sightings` shows the mutant the same case, and has what it raised.
-            with suppress(MutantRaised):
-                for situation in placed.kills_in(mutant, placed.situations):
-                    killers.setdefault(situation, []).append(placed.case_id)
-        for situation, ids in killers.items():
-            yield mutant_of(cell, mutant), f"{name}: {situation}", tuple(ids)
+        known = mutant_of(cell, mutant)
+        try:
+            killers = suite.killers(mutant)
+        except MutantRaised as error:
+            yield SituationSighting(known, raised=str(error))
+        else:
+            for situation, ids in killers.items():
+                yield SituationSighting(known, f"{name}: {situation}", tuple(ids))
 
 
 def count(cases: Sequence[Case], settings: MutationSettings) -> int:
@@ -209,6 +218,19 @@ class _Suite:
         Raises UsageError for a case that is wrong.
         """
         return _kills(mutant, self.cases, {})
+
+    def killers(self, mutant: AnyMutant) -> dict[str, list[str]]:
+        """Return the situations in which cases kill the mutant, with the ids of all these cases.
+
+        Raises MutantRaised, and UsageError for a case that is wrong.
+        """
+        ids_of_situations: dict[str, list[str]] = {}
+        for placed in self.cases:
+            if not placed.case_kills.judges:
+                continue
+            for situation in placed.kills_in(mutant, placed.situations):
+                ids_of_situations.setdefault(situation, []).append(placed.case_id)
+        return ids_of_situations
 
     def survived(self, mutant: AnyMutant, killed: Mapping[str, str]) -> dict[str, str]:
         """Return the situations in which the mutant shows on other data alone, with a case's id.

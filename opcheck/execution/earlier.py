@@ -17,7 +17,7 @@ from itertools import islice
 from opcheck.backends.isolation.pool import Pool
 from opcheck.execution import workers
 from opcheck.execution.evaluation import CaseEvaluation
-from opcheck.model import Case, Diagnosis, Failure, LiveResult, Record, Verdict
+from opcheck.model import Case, Diagnosis, Failure, LiveResult, Record, Verdict, cause_counts
 
 #: Ways to fail that may be the work of an earlier case, and that do not take long to see.
 _ASKED_ALONE: tuple[Failure | None, ...] = (
@@ -91,7 +91,7 @@ class EarlierCases:
                 mistake=None,
                 text=f"an earlier case: it passes alone in a fresh process, "
                 f"and fails after {culprit.id}",
-                counts=(count, count, 0, 0),
+                counts=cause_counts(failing=count, judged=count),
                 # Only the first was alone in its process: the others share one.
                 asked=(_passes_alone(first.case),) if failed is first else (),
                 repeat=_repeat(failed.record, culprit),

@@ -31,7 +31,7 @@ from opcheck.diagnose.evidence import Evidence
 from opcheck.engine import Node, operator_of
 from opcheck.errors import few
 from opcheck.execution import expected, huge, parts_of_models
-from opcheck.execution.severity import eased_if_suggested, failed_unless_suggested
+from opcheck.execution.severity import judge_case
 from opcheck.execution.workers import Questions
 from opcheck.graph import WholeModel
 from opcheck.graph.test_data import output_declarations
@@ -458,20 +458,14 @@ class CaseEvaluation:
         if expectation.no_oracle:
             outcome = unstable_if_inconsistent(case, answer.outcome)
             return verdict.judge_without_oracle(case.rule, outcome, expectation.no_oracle)
-        judgement = verdict.judge(
-            case.rule,
+        judgement = judge_case(
+            case,
             expectation.admitted,
             answer.outcome,
-            tolerance=case.tolerance,
+            lambda: self.node,
             like=self.like,
             declared=backend.accumulate,
             twin=answer.twin,
-        )
-        judgement = eased_if_suggested(
-            case, judgement, answer.outcome, expectation.admitted, lambda: self.node
-        )
-        judgement = failed_unless_suggested(
-            case, judgement, answer.outcome, expectation.admitted, lambda: self.node
         )
         is_poorer = any(output.problem == "precision" for output in judgement.comparisons)
         if self.is_computed_model and judgement.verdict is Verdict.BAD_CASE and is_poorer:
@@ -714,22 +708,15 @@ class CaseEvaluation:
         if not admitted:
             return False
         outcome = model.Produced((*answer,), 0.0, once=True)
-        judgement = verdict.judge(
-            self.case.rule,
+        judgement = judge_case(
+            self.case,
             admitted,
             outcome,
-            tolerance=self.case.tolerance,
+            lambda: expected.node_of(question.task, question.second),
             declared=backend.accumulate,
         )
-        eased = eased_if_suggested(
-            self.case,
-            judgement,
-            outcome,
-            admitted,
-            lambda: expected.node_of(question.task, question.second),
-        )
-        # A warning that stays the same is one of a poorer arithmetic.
-        return eased.verdict is Verdict.WARN and judgement.verdict is not Verdict.WARN
+        # Poorer arithmetic is a warning too, of which the text suggests nothing.
+        return judgement.verdict is Verdict.WARN and judgement.failure != "precision"
 
     def _is_right_in(self, fresh: Outcome, backend: BackendInfo) -> bool:
         """Return True if a `fresh` run gave outputs that are right for the other data.

@@ -1,4 +1,4 @@
-"""What a name means that opcheck prints: a verdict, mistake, defect, ruling or operator.
+"""What a name means that opcheck prints: a verdict, mistake, defect, operator or backend.
 
 What reads shipped ledgers raises CaseFileError if one is wrong, what reads an operator raises
 WrongOperator if the file that declares it is.
@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator
 
 from opcheck import clauses, opset, reading
+from opcheck.backends.address import built_in
+from opcheck.backends.offers import about_kind
 from opcheck.diagnose import fitted
 from opcheck.diagnose.faults import FAULTS
 from opcheck.diagnose.suspects import NOT_CHECKED
@@ -45,6 +47,7 @@ def explanations(name: str) -> list[Explanation]:
         *_word(name),
         *_defect(name),
         *_operator(name),
+        *_backend(name),
         *_fault(name),
     ]
     # The rest needs all operators.
@@ -129,6 +132,13 @@ def _operator(name: str) -> Iterator[Explanation]:
                 ("judge", f"opcheck run --op {op} -b BACKEND"),
             ),
         )
+
+
+def _backend(name: str) -> Iterator[Explanation]:
+    """Yield what a built-in kind of backend runs; at most one item."""
+    if name in built_in():
+        lines = (("means", about_kind(name).summary), ("state", "opcheck doctor"))
+        yield Explanation(f"backend {name}", lines)
 
 
 def _fault(name: str) -> Iterator[Explanation]:
@@ -245,7 +255,8 @@ def _hint(name: str) -> str:
     ids = [line.id or "" for ledger in shipped_ledgers() for line in ledger.fields.known]
     rulings = [ruling.id for ruling in all_rulings()]
     words = [word for meanings in WORDS.values() for word in meanings]
-    known = [*VERDICTS, *FAILURES, *words, *reading.shipped_operators(), *ids, *rulings]
+    names = [*words, *reading.shipped_operators(), *built_in(), *ids, *rulings]
+    known = [*VERDICTS, *FAILURES, *names]
     kinds = (
         "a case, a verdict, a mistake, a defect such as ORT-0001, a ruling, an operator, a column"
     )

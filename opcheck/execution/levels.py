@@ -19,11 +19,12 @@ from opcheck import clauses, opset, situations
 from opcheck.compare.verdict import first_answer
 from opcheck.diagnose.suspects import cell_of
 from opcheck.engine import operator_of
+from opcheck.execution.conditioned import SituationSighting
 from opcheck.execution.expected import Unsupported, accepted_answers, question
 from opcheck.execution.mutate import Sighting
 from opcheck.grouping import group_by
 from opcheck.known import Ledger
-from opcheck.model import Case, Cell, Computed, MutantId, OpVersion, TensorSpec, Values
+from opcheck.model import Case, Cell, Computed, OpVersion, TensorSpec, Values
 from opcheck.suite import materialize
 from opcheck.suite.levels import CORE, Demand, Shown
 
@@ -34,7 +35,7 @@ MOST_ELEMENTS = 512
 def demands(
     cases: Sequence[Case],
     sightings: Iterable[Sighting],
-    in_situations: Iterable[tuple[MutantId, str, Sequence[str]]],
+    in_situations: Iterable[SituationSighting],
     ledgers: Iterable[Ledger],
 ) -> Iterator[Shown]:
     """Yield everything that core must show, with the ids of the cases that show it.
@@ -45,14 +46,12 @@ def demands(
     Args:
         cases: All cases of some operators, of every level.
         sightings: What they see of every mutant.
-        in_situations: Mutants that are wrong in one situation, that situation, and the ids of the
-            cases that kill them there.
+        in_situations: Mutants that are wrong in one situation, with the cases that kill them there.
+            One that raised is left out.
         ledgers: Known defects of engines.
     """
     yield from _mutants(cases, sightings)
-    for mutant, situation, ids in in_situations:
-        what = f"{mutant.name} in {situation}"
-        yield Demand("conditioned mutant", mutant.op, what, mutant.dtype), ids
+    yield from _mutants_in_situations(in_situations)
     yield from _sentences(cases)
     yield from _situations(cases)
     yield from _defects(cases, ledgers)
@@ -61,6 +60,16 @@ def demands(
     yield from _rests(cases)
     yield from _no_numbers(cases)
     yield from _names(cases)
+
+
+def _mutants_in_situations(in_situations: Iterable[SituationSighting]) -> Iterator[Shown]:
+    """Yield each mutant and situation in which cases kill it, with their ids."""
+    for sighting in in_situations:
+        if sighting.raised:
+            continue
+        mutant = sighting.mutant
+        what = f"{mutant.name} in {sighting.situation}"
+        yield Demand("conditioned mutant", mutant.op, what, mutant.dtype), sighting.killers
 
 
 def _mutants(cases: Sequence[Case], sightings: Iterable[Sighting]) -> Iterator[Shown]:

@@ -34,7 +34,7 @@ from opcheck.diagnose.suspects import Suspects
 from opcheck.engine.evaluate import exactly
 from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase
 from opcheck.execution.expected import WrongCase, answers_of, node_of
-from opcheck.execution.severity import eased_if_suggested
+from opcheck.execution.severity import judge_case
 from opcheck.execution.workers import Questions
 from opcheck.graph import WholeModel
 from opcheck.model.located import Depth, JudgedNode, Located, Part
@@ -514,7 +514,7 @@ def _node_results(
         judged=tuple(sorted(nodes, key=lambda node: node.part.place)),
         around=around,
         total=len(network.parts),
-        depths=tuple(_depths(network, search.seen, search.sample)) if has_answer else (),
+        depths=_depths(network, search.seen, search.sample) if has_answer else (),
         branches=network.branches,
         unjudged=tuple(sorted(unjudged.items())),
     )
@@ -619,6 +619,7 @@ class _Search:
         given: The names of tensors that the backend gave.
         sample: The names of tensors whose errors are shown, with their nodes.
         seen: Those of them that the backend gave.
+        first_wrong: The one in `sample` that is there because its node is wrong, "" for none.
     """
 
     def __init__(self, network: Network, backend: model.BackendInfo, *, stale: bool) -> None:
@@ -631,6 +632,7 @@ class _Search:
         self.given: set[str] = set()
         self.sample = _sample(network)
         self.seen: dict[str, Any] = {}
+        self.first_wrong = ""
 
     def gives(self, part: Part) -> bool:
         """Return True if the backend gave all that a node gives and reads from other nodes."""
@@ -773,10 +775,27 @@ class _Search:
         is_first = not any(
             earlier.is_wrong and earlier.part.place < part.place for earlier in self.judged
         )
+        if node.is_wrong and is_first and not run.is_on_other_data:
+            self._show_error_of(part, run)
         if evidence and is_first:
             diagnoses = Suspects(_no_evidence).diagnose(evidence)
             node = replace(node, result=replace(node.result, diagnoses=diagnoses))
         self.judged.append(node)
+
+    def _show_error_of(self, part: Part, run: _Tensors) -> None:
+        """Add the first output of the first wrong node to `sample`, in the place of a later one's.
+
+        Nothing changes if the backend did not give this output.
+        """
+        name = part.outputs[0]
+        if name not in run.gave or name in self.sample:
+            return
+        if self.first_wrong:
+            del self.sample[self.first_wrong]
+            del self.seen[self.first_wrong]
+        self.sample[name] = part
+        self.seen[name] = run.gave[name]
+        self.first_wrong = name
 
     def together(self, network: Network) -> Questions[Part | None]:
         """Return the first node such that all outputs of nodes up to it make the answer right.
@@ -907,15 +926,14 @@ def _judge_node(
         return unjudged(_NO_ELEMENT)
     got = tuple(run[name] for name in part.outputs if name)
     answer = model.Produced(got, 0.0, once=True)
-    judgement = verdict.judge(
-        "must",
+    judgement = judge_case(
+        case,
         answers,
         answer,
-        tolerance=None,
+        lambda: node,
         like=next((operand for operand in operands if operand is not None), None),
         declared=backend.accumulate,
     )
-    judgement = eased_if_suggested(case, judgement, answer, answers, lambda: node)
     result = model.LiveResult(case, backend.address, **vars(judgement))
     if judgement.failure is None:
         return JudgedNode(part, result), None
@@ -1008,13 +1026,23 @@ def _sample(network: Network) -> dict[str, Part]:
     return {floats[n].outputs[0]: floats[n] for n in places.tolist()}
 
 
-def _depths(network: Network, seen: Values, sample: Mapping[str, Part]) -> Iterator[Depth]:
-    """Yield the error of each tensor in `seen`, what the backend gave, in the order of the nodes.
+def _depths(network: Network, seen: Values, sample: Mapping[str, Part]) -> tuple[Depth, ...]:
+    """Return the error of each tensor in `seen`, what the backend gave, in the order of the nodes.
 
-    Each comes with what independent roundings explain of it, and their ratio; `sample` has the
-    nodes of the tensors. None are yielded if the engine does not compute the model. Left out are
-    what is no tensor of floats, empty tensors, and those of another shape, without a theory of
-    their errors, or without a finite error.
+    `sample` has the nodes of the tensors.
+    """
+    depths = _depths_unordered(network, seen, sample)
+    return tuple(sorted(depths, key=lambda depth: depth.part.place))
+
+
+def _depths_unordered(
+    network: Network, seen: Values, sample: Mapping[str, Part]
+) -> Iterator[Depth]:
+    """Yield the error of each tensor in `seen`, with what roundings explain, and their ratio.
+
+    None are yielded if the engine does not compute the model. Left out are what is no tensor of
+    floats, empty tensors, and those of another shape, without a theory of their errors, or without
+    a finite error.
     """
     names = [name for name, value in seen.items() if _has_floats(value)]
     if not names:

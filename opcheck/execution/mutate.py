@@ -13,11 +13,11 @@ looks up the mutants of a cell raises CaseFileError, a UsageError, if shipped fi
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from hashlib import blake2b
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from pydantic import Field
@@ -246,8 +246,40 @@ class MutationSettings:
 
 #: Elements of the inputs of a case that is small.
 _MAX_SMALL = 1000
-#: Cases of an operator, shown some of its mutants; if True, they are checked too.
-_Batch: TypeAlias = tuple[Mapping[Cell, tuple[Case, ...]], MutationSettings, bool]
+
+
+class _Batch(NamedTuple):
+    """Some mutants of one operator, and the cases that they are shown to.
+
+    Attributes:
+        cases_of_cells: All cases of the operator, by the cell that they are of.
+        settings: They name the mutants.
+        checks_cases: True if a wrong case is reported before any mutant is tried.
+    """
+
+    cases_of_cells: Mapping[Cell, tuple[Case, ...]]
+    settings: MutationSettings
+    checks_cases: bool
+
+
+@dataclass(frozen=True)
+class _MutantOfCells:
+    """A mutant with the cells whose cases decide about it: one, or all of a version."""
+
+    mutant: AnyMutant
+    cells: list[Cell] = field(default_factory=list)
+
+    @property
+    def cell(self) -> Cell:
+        """The cell that stands for all: one of float32, which every backend has, else the first."""
+        return min(self.cells, key=lambda cell: cell.dtype != "float32")
+
+    def kills(self, of_cells: Mapping[Cell, Sequence[CaseKills]]) -> list[CaseKills]:
+        """Return the cases of all its cells, each once, as the last of these has it."""
+        by_id = {
+            case_kills.case.id: case_kills for cell in self.cells for case_kills in of_cells[cell]
+        }
+        return [*by_id.values()]
 
 
 @cache
@@ -347,7 +379,7 @@ def mutations(
 def count(cases: Iterable[Case], settings: MutationSettings) -> int:
     """Return how many mutations `mutations` will yield."""
     by_cell = cells(cases)
-    return len(_places(by_cell, with_present_names(by_cell, settings)))
+    return len(_mutants_of_cells(by_cell, with_present_names(by_cell, settings)))
 
 
 def with_present_names(cells: Iterable[Cell], settings: MutationSettings) -> MutationSettings:
@@ -389,9 +421,8 @@ def _batches(
             share = tuple(names[part::parts])
             if share:
                 only = replace(settings, names=share)
-                batches.append(
-                    ({cell: cases_of_cells[cell] for cell in by_op[op]}, only, part == 0)
-                )
+                cases = {cell: cases_of_cells[cell] for cell in by_op[op]}
+                batches.append(_Batch(cases, only, checks_cases=part == 0))
     return batches
 
 
@@ -409,20 +440,17 @@ def _chosen(cell: Cell, settings: MutationSettings) -> list[AnyMutant]:
     return [wrong for wrong in mutants if not settings.names or wrong.name in settings.names]
 
 
-def _places(
-    cells: Iterable[Cell], settings: MutationSettings
-) -> dict[tuple[str, Cell | OpVersion], tuple[AnyMutant, list[Cell]]]:
+def _mutants_of_cells(cells: Iterable[Cell], settings: MutationSettings) -> list[_MutantOfCells]:
     """Return each mutant with its cell, or all of a version if one dtype stands for them.
 
-    Keys are the mutant's name, and the cell or the version; items are the mutant and its cells.
     Only mutants that the settings name are there, all if they name none.
     """
-    places: dict[tuple[str, Cell | OpVersion], tuple[AnyMutant, list[Cell]]] = {}
+    by_place: dict[tuple[str, Cell | OpVersion], _MutantOfCells] = {}
     for cell in cells:
         for wrong in _chosen(cell, settings):
-            key = wrong.name, cell.op if mutant_of(cell, wrong).any_type else cell
-            places.setdefault(key, (wrong, []))[1].append(cell)
-    return places
+            place = cell.op if mutant_of(cell, wrong).any_type else cell
+            by_place.setdefault((wrong.name, place), _MutantOfCells(wrong)).cells.append(cell)
+    return [*by_place.values()]
 
 
 def mutant_of(cell: Cell, wrong: AnyMutant) -> MutantId:
@@ -455,24 +483,20 @@ def _fates(batch: _Batch) -> Iterator[Mutation]:
     the mutant in another cell before them. Raises UsageError for a case that is wrong, in the first
     batch of an operator for any of its cases; CaseFileError for arguments about nothing known.
     """
-    cases_of_cells, settings, is_first = batch
     # Small cases are quick to ask, and easy to read if they kill.
     kills_of_cases = {
         cell: [CaseKills(case, cell.dtype) for case in sorted(cases, key=size)]
-        for cell, cases in cases_of_cells.items()
+        for cell, cases in batch.cases_of_cells.items()
     }
-    if is_first:
+    if batch.checks_cases:
         for case_kills in chain.from_iterable(kills_of_cases.values()):
             _ = case_kills.judges  # a wrong case is reported before anything else
     # Cases that kill a mutant in one cell are asked first in the others.
-    known: dict[str, dict[str, None]] = {name: {} for name in settings.names}
-    for (name, _), (mutant, cells) in _places(kills_of_cases, settings).items():
-        by_id = {
-            case_kills.case.id: case_kills for cell in cells for case_kills in kills_of_cases[cell]
-        }
-        # Of several cells float32, which every backend has, stands for all.
-        cell = min(cells, key=lambda cell: cell.dtype != "float32")
-        yield _mutation(cell, mutant, [*by_id.values()], settings, known[name])
+    known: dict[str, dict[str, None]] = {name: {} for name in batch.settings.names}
+    for of_cells in _mutants_of_cells(kills_of_cases, batch.settings):
+        kills = of_cells.kills(kills_of_cases)
+        wrong = of_cells.mutant
+        yield _mutation(of_cells.cell, wrong, kills, batch.settings, known[wrong.name])
 
 
 def _mutation(
@@ -497,20 +521,28 @@ def _mutation(
     elif settings.once:
         return Mutation(mutant)
     try:
-        killers, noticers = _killers(wrong, kills_of_cases, settings.kills, known)
+        ids = _ids_of_killers(wrong, kills_of_cases, settings.kills, known)
     except MutantRaised as error:
         return Mutation(mutant, raised=str(error))
-    known |= dict.fromkeys((*killers, *noticers))
+    known |= dict.fromkeys((*ids.killers, *ids.noticers))
     operator = operator_of(cell.op)
-    if not killers and operator and cell.dtype in operator.constant and not mutant.any_type:
+    if not ids.killers and operator and cell.dtype in operator.constant and not mutant.any_type:
         harmless = harmless or "one value is all that comes of this type"
-    return Mutation(mutant, harmless, tuple(killers.values()), tuple(noticers.values()))
+    killers = tuple(ids.killers.values())
+    return Mutation(mutant, harmless, killers, tuple(ids.noticers.values()))
 
 
-def _killers(
+class _IdsOfKillers(NamedTuple):
+    """Ids of cases by the names of these: those that kill a mutant, and that only notice it."""
+
+    killers: dict[str, str]
+    noticers: dict[str, str]
+
+
+def _ids_of_killers(
     wrong: AnyMutant, kills_of_cases: Sequence[CaseKills], enough: int, known: Collection[str]
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the ids of cases that kill a mutant, by name, and of those that only notice it.
+) -> _IdsOfKillers:
+    """Return the cases that kill a mutant, and those that only notice it.
 
     Cases of the rule `must` decide and come first, of these the `known` names, until `enough` names
     kill it; of several cases of a name one is enough. Cases of other rules can only notice it, and
@@ -536,7 +568,7 @@ def _killers(
             killers[case.name] = case.id
         elif verdict in (Verdict.WARN, *RED):
             noticers.setdefault(case.name, case.id)
-    return killers, noticers
+    return _IdsOfKillers(killers, noticers)
 
 
 @dataclass(frozen=True)
@@ -567,22 +599,16 @@ def _sightings(batch: _Batch) -> Iterator[Sighting]:
 
     Raises UsageError for a case that is wrong.
     """
-    cases_of_cells, settings, _ = batch
     kills_of_cases = {
         cell: [CaseKills(case, cell.dtype) for case in cases]
-        for cell, cases in cases_of_cells.items()
+        for cell, cases in batch.cases_of_cells.items()
     }
-    for (_, _), (mutant, cells) in _places(kills_of_cases, settings).items():
-        by_id = {
-            case_kills.case.id: case_kills for cell in cells for case_kills in kills_of_cases[cell]
-        }
-        # Of several cells float32, which every backend has, stands for all.
-        cell = min(cells, key=lambda cell: cell.dtype != "float32")
-        known = mutant_of(cell, mutant)
+    for of_cells in _mutants_of_cells(kills_of_cases, batch.settings):
+        mutant = mutant_of(of_cells.cell, of_cells.mutant)
         try:
-            yield _sighting(known, mutant, [*by_id.values()])
+            yield _sighting(mutant, of_cells.mutant, of_cells.kills(kills_of_cases))
         except MutantRaised as error:
-            yield Sighting(known, raised=str(error))
+            yield Sighting(mutant, raised=str(error))
 
 
 def _sighting(mutant: MutantId, wrong: AnyMutant, kills_of_cases: Sequence[CaseKills]) -> Sighting:

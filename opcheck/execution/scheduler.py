@@ -49,7 +49,7 @@ from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase, WrongAns
 from opcheck.execution.expected import OracleAnswer
 from opcheck.execution.workers import AskableBackend, Driver, Questions, ask_once
 from opcheck.known import Gate, Ledger, explain
-from opcheck.model import Case, Diagnosis, LiveResult, Record, Reply, Verdict
+from opcheck.model import Case, Diagnosis, LiveResult, Record, Reply, Verdict, cause_counts
 
 #: How many cases may be begun from the first one on whose results were not all yielded.
 AHEAD = 512
@@ -487,7 +487,8 @@ class Scheduler(CaseJudge):
         numbers = Counter(diagnosis.text for diagnosis in found.values())
         for case, diagnosis in found.items():
             count = numbers[diagnosis.text]
-            by_case[case] = (replace(diagnosis, counts=(count, count, 0, 0)),)
+            counts = cause_counts(failing=count, judged=count)
+            by_case[case] = (replace(diagnosis, counts=counts),)
         return by_case
 
     def __iter__(self) -> Iterator[LiveResult | Record]:

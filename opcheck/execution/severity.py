@@ -1,11 +1,11 @@
-"""Where a wrong answer is a warning because the text only suggests the right one.
+"""The judgement on a case: right, a warning, or a failure.
 
-The rule of a shipped case says so, `should`. Of a case that states no rule and no answer the engine
-decides it: see `opcheck.engine.suggestions`. Of both, an answer is a warning only if a suggestion
-admits it.
+A wrong answer is a warning where the text only suggests the right one. The rule of a shipped case
+says so, `should`. Of a case that states no rule and no answer the engine decides it: see
+`opcheck.engine.suggestions`. Of both, an answer is a warning only if a suggestion admits it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -25,58 +25,103 @@ from opcheck.model import Array, Case, Foreign, Outcome, Produced, Question, Ver
 _OF_ADMITTED = ("values", "shape")
 
 
-def eased_if_suggested(
+def judge_case(
+    case: Case,
+    admitted: Sequence[Admitted],
+    outcome: Outcome,
+    node: Callable[[], Node],
+    *,
+    like: Array | None = None,
+    declared: Collection[str] = (),
+    twin: Outcome | None = None,
+) -> Judgement:
+    """Return the judgement on an outcome of a case; this alone decides between warning and failure.
+
+    node: makes the node of the case; it is asked only where the text may be vague.
+
+    `like`, `declared` and `twin` as in `verdict.judge`. Of a case without a rule of its own, a
+    failure is a warning if a suggestion admits the answer. Of a shipped `should` case, a warning is
+    a failure if suggestions are known and none admits the answer. Raises ValueError for a tolerance
+    that makes no sense, what `node` raises, and what a formula raises for a bound.
+    """
+    judgement = verdict.judge(
+        case.rule,
+        admitted,
+        outcome,
+        tolerance=case.tolerance,
+        like=like,
+        declared=declared,
+        twin=twin,
+    )
+    is_wrong = judgement.verdict in (Verdict.FAIL, Verdict.ERROR)
+    if is_wrong and case.leaves_rule_to_engine:
+        return _eased_if_suggested(case, judgement, outcome, admitted, suggested(node()))
+    is_shipped_should = case.source.shipped and case.rule == "should"
+    is_suspect = judgement.verdict is Verdict.WARN and judgement.failure in _OF_ADMITTED
+    if is_suspect and is_shipped_should:
+        return _failed_unless_suggested(case, judgement, outcome, admitted, suggested(node()))
+    return judgement
+
+
+def _eased_if_suggested(
     case: Case,
     judgement: Judgement,
     outcome: Outcome,
     admitted: Sequence[Admitted],
-    node: Callable[[], Node],
+    vague: Suggested | None,
 ) -> Judgement:
     """Return a failure as a warning, if nothing but what the text suggests is wrong.
 
-    node: makes the node of the case; it is asked of a failure alone.
-
-    A judgement that is no failure is returned as it is, and so is any of a case that states its own
-    rule or tolerance. An output of another shape is a warning where the node as a whole is only
-    suggested, and such an answer is admitted; a refusal also where the node may be refused. Raises
-    what `node` raises, and what a formula raises for a bound.
+    An output of another shape is a warning where the node as a whole is only suggested, and such an
+    answer is admitted; a refusal also where the node may be refused. The reason names the
+    suggestions that are needed to admit the answer, and no others. Raises what a formula raises for
+    a bound.
     """
-    if judgement.verdict not in (Verdict.FAIL, Verdict.ERROR) or not case.leaves_rule_to_engine:
-        return judgement
-    vague = suggested(node())
     if vague is None:
         return judgement
     if judgement.failure == "raised":
-        is_covered = vague.may_be_refused
+        needed = vague.about_refusals()
+    elif _covers(vague, case, judgement, outcome, admitted):
+        needed = _needed(vague, case, judgement, outcome, admitted)
     else:
-        is_covered = _covers(vague, case, judgement, outcome, admitted)
-    if not is_covered:
         return judgement
-    why = "; ".join(f"{each.text} ({each.id})" for each in vague.suggestions)
+    if needed is None:
+        return judgement
+    why = "; ".join(f"{each.text} ({each.id})" for each in needed.suggestions)
     reason = f"{judgement.reason}; the text only suggests the right answer: {why}"
     return replace(judgement, verdict=Verdict.WARN, reason=reason)
 
 
-def failed_unless_suggested(
+def _needed(
+    vague: Suggested,
     case: Case,
     judgement: Judgement,
     outcome: Outcome,
     admitted: Sequence[Admitted],
-    node: Callable[[], Node],
+) -> Suggested:
+    """Return the suggestions without those that are not needed to admit wrong outputs.
+
+    Of several that admit the same, the first is kept. Raises what a formula raises for a bound.
+    """
+    for suggestion in reversed(vague.suggestions):
+        fewer = vague.without(suggestion)
+        if fewer is not None and _covers(fewer, case, judgement, outcome, admitted):
+            vague = fewer
+    return vague
+
+
+def _failed_unless_suggested(
+    case: Case,
+    judgement: Judgement,
+    outcome: Outcome,
+    admitted: Sequence[Admitted],
+    vague: Suggested | None,
 ) -> Judgement:
     """Return the warning of a shipped `should` case as a failure, if no suggestion admits it.
 
-    node: makes the node of the case; it is asked of a warning alone.
-
-    Other judgements are returned as they are, and so is one of a node of which the engine has no
-    suggestion. Raises what `node` raises, and what a formula raises for a bound.
+    One of a node of which the engine has no suggestion is returned as it is. Raises what a formula
+    raises for a bound.
     """
-    is_shipped_should = case.source.shipped and case.rule == "should"
-    if not is_shipped_should or judgement.verdict is not Verdict.WARN:
-        return judgement
-    if judgement.failure not in _OF_ADMITTED:
-        return judgement
-    vague = suggested(node())
     if vague is None or _covers(vague, case, judgement, outcome, admitted):
         return judgement
     why = ", ".join(each.id for each in vague.suggestions)

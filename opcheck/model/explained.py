@@ -143,6 +143,15 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "repeat": "The command that runs this case alone.",
         "locate": "The command that finds the first wrong node of a model.",
     },
+    "line of opcheck locate": {
+        "the model": "The verdict on the whole model's answer.",
+        "nodes": "How many nodes were judged on the inputs that the backend computed for them, with"
+        " their verdicts.",
+        "branches": "How many If were judged by the nodes of the branch that was taken.",
+        "around": "Nodes that could not be judged, and why; those behind them were.",
+        "exposed": "What the backend does if inner tensors are outputs of the model.",
+        "alone": "How to judge nodes of which the backend gave no results in the model.",
+    },
     "column of wrong elements": {
         "index": "The place of the element, from 0.",
         "input": "The element of the first input of this shape at that place.",
@@ -175,6 +184,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "mutant": "A wrong implementation that is planted to see if a case notices.",
         "mutants": "How many of them.",
         **_FATES,
+        "contradiction": "An argument calls a mutant harmless, and a case kills it: one of both is"
+        " wrong.",
         "score": "Killed and warned, as a part of all that are not harmless.",
         "argued": "The argument that a mutant is harmless.",
         "because": "The argument that a mutant is harmless.",

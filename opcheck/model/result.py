@@ -156,20 +156,37 @@ class Known:
         return self.ledger if self.line is None else f"{self.ledger}:{self.line}"
 
 
+#: How often a cause was seen, as `cause_counts` names the four numbers.
+CauseCounts: TypeAlias = tuple[int, int, int, int]
+
+
+def cause_counts(
+    *, failing: int, judged: int, failing_elsewhere: int = 0, judged_elsewhere: int = 0
+) -> CauseCounts:
+    """Return the evidence for a cause, in the order of stored runs.
+
+    Args:
+        failing: The number of cases with the common property that fail so.
+        judged: All cases with the property that answered, or failed so.
+        failing_elsewhere: The number of cases without the property that fail so, too.
+        judged_elsewhere: All cases without it that answered, or failed so.
+    """
+    return failing, judged, failing_elsewhere, judged_elsewhere
+
+
 @dataclass(frozen=True)
 class Diagnosis:
     """Diagnosis of a failure: the mutant that reproduces it, or a pattern of its numbers.
 
-    `mistake` is the mutant's name, None for a pattern; `text` says it in words. `counts` is the
-    evidence for what was learned from a run: cases like these that fail so, of those that answered
-    or failed so, and the same of all others. `asked` is what the backend answered when it was asked
-    about this cause, a sentence each. `repeat` is a command that shows the failure, "" if that of
-    the case does.
+    `mistake` is the mutant's name, None for a pattern; `text` says it in words. `counts` are the
+    evidence for what was learned from a run, made by `cause_counts`. `asked` is what the backend
+    answered when it was asked about this cause, a sentence each. `repeat` is a command that shows
+    the failure, "" if that of the case does.
     """
 
     mistake: str | None
     text: str
-    counts: tuple[int, int, int, int] | None = field(default=None, compare=False)
+    counts: CauseCounts | None = field(default=None, compare=False)
     asked: tuple[str, ...] = field(default=(), compare=False)
     repeat: str = field(default="", compare=False)
 
@@ -183,9 +200,12 @@ class Diagnosis:
         """The counts in words, "" where there are none."""
         if self.counts is None:
             return ""
-        here, such, elsewhere, others = self.counts
-        among = f"but also {elsewhere:,}" if elsewhere else "and none"
-        return f"{here:,} of {such:,}" + (f", {among} of {others:,} others" if others else "")
+        failing, judged, failing_elsewhere, judged_elsewhere = self.counts
+        share = f"{failing:,} of {judged:,}"
+        if not judged_elsewhere:
+            return share
+        among = f"but also {failing_elsewhere:,}" if failing_elsewhere else "and none"
+        return f"{share}, {among} of {judged_elsewhere:,} others"
 
     def __str__(self) -> str:
         named = f"{self.text} ({self.mistake})" if self.mistake else self.text

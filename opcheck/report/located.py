@@ -44,10 +44,18 @@ def show(console: Console, located: Located, backend: BackendInfo, again: Sequen
         table.columns[-2].no_wrap = True
         for depth in located.depths:
             numbers = (f"{depth.error:.1e}", f"{depth.expected:.1e}", f"{depth.ratio:.2g}")
+            is_wrong = located.wrong is not None and depth.part == located.wrong.part
+            operator = f"{depth.part.op.name} (wrong)" if is_wrong else depth.part.op.name
             bar = "█" * round(24 * max(0.0, min(1.0, (log10(depth.error or 1e-9) + 8) / 8)))
-            table.add_row(str(depth.part.place), *numbers, depth.part.op.name, bar)
+            table.add_row(str(depth.part.place), *numbers, operator, bar)
         console.print(f"Error of {backend} after each node, and what rounding alone explains:")
         put(console, table)
+        if located.wrong and located.depths[-1].part.place > located.wrong.part.place:
+            place = located.wrong.part.place
+            console.print(
+                f"Nodes after {place} compute with its error. The counts below judge each node on"
+                " its own inputs."
+            )
         console.print()
     for line in _counts(located):
         console.print(line, soft_wrap=True)

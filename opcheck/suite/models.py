@@ -141,6 +141,7 @@ class DimSizes:
     Attributes:
         given: The sizes by these names; those that the files of inputs have come first.
         known: The names of open sizes of inputs in all models noted.
+        fixed: The sizes that these models state themselves, by INPUT[AXIS].
         symbols: The names of sizes of all other tensors in them.
         used: The given names that `of` has used.
         models: The number of models noted.
@@ -149,6 +150,7 @@ class DimSizes:
     def __init__(self, given: Mapping[str, int], fed: Mapping[str, int] | None = None) -> None:
         self.given = {**given, **(fed or {})}
         self.known: set[str] = set()
+        self.fixed: dict[str, set[int]] = {}
         self.symbols: set[str] = set()
         self.used: set[str] = set()
         self.models = 0
@@ -158,10 +160,13 @@ class DimSizes:
         self.models += 1
         for info in test_data.fed_by_default(proto):
             for axis, dim in enumerate(info.type.tensor_type.shape.dim):
-                if not dim.HasField("dim_value") or dim.dim_value < 0:
-                    self.known.add(f"{info.name}[{axis}]")
-                    if dim.dim_param:
-                        self.known.add(dim.dim_param)
+                place = f"{info.name}[{axis}]"
+                if dim.HasField("dim_value") and dim.dim_value >= 0:
+                    self.fixed.setdefault(place, set()).add(dim.dim_value)
+                    continue
+                self.known.add(place)
+                if dim.dim_param:
+                    self.known.add(dim.dim_param)
         for shape in onnx_defs.messages(proto.graph, TensorShapeProto):
             self.symbols.update(dim.dim_param for dim in shape.dim)
 
@@ -183,11 +188,18 @@ class DimSizes:
         return self.given[keys[0]]
 
     def check(self) -> None:
-        """Raise UsageError for sizes that no input of a model has; all models must be noted."""
+        """Raise UsageError for sizes that no input of a model has; all models must be noted.
+
+        A size that a model states itself may be repeated, as a part of a whole shape.
+        """
         here = f"there are {', '.join(sorted(self.known))}" if self.known else None
-        for name in self.given:
-            if name in self.known:
+        for name, size in self.given.items():
+            fixed = self.fixed.get(name, set())
+            if name in self.known or size in fixed:
                 continue
+            if fixed:
+                stated = " or ".join(map(str, sorted(fixed)))
+                raise UsageError(f"--dim {name}: the model fixes this size: it is {stated}", here)
             if name in self.symbols:
                 where = "no input has a size of that name, and inputs decide all other sizes"
                 raise UsageError(f"--dim {name}: {where}", here)
@@ -384,16 +396,11 @@ def _inputs(
         if declared_shape is None:
             messages.append((path, f"input {name!r} is declared without a shape"))
             continue
-        shape: list[int] = []
-        for axis, declared_size in enumerate(declared_shape):
-            size = sizes.of(name, axis, declared_size)
-            if size is None:
-                option = _dim_option(name, axis, declared_size)
-                message = f"the size of axis {axis} is not fixed by the model: add {option}"
-                messages.append((path, f"input {name!r}: {message}"))
-            else:
-                shape.append(size)
+        partial_shape = [sizes.of(name, axis, size) for axis, size in enumerate(declared_shape)]
+        shape = [size for size in partial_shape if size is not None]
         if len(shape) < len(declared_shape):
+            for message in _missing(name, declared_shape, partial_shape):
+                messages.append((path, f"input {name!r}: {message}"))
             continue
         if any(size < 0 for size in shape) or prod(shape) > MAX_ELEMENTS:
             limit = f"at most {MAX_ELEMENTS:,} elements are made up, and no negative sizes"
@@ -401,6 +408,25 @@ def _inputs(
             continue
         fill = model.Fill(*_FILLS[dtype.kind], seed)
         yield TensorSpec(name, dtype, tuple(shape), fill)
+
+
+def _missing(
+    name: str, declared: Sequence[int | str], shape: Sequence[int | None]
+) -> Iterator[str]:
+    """Yield messages about the sizes that `shape` leaves open, with options that state them.
+
+    Several are one message, unless one has a name of its own in `declared`.
+    """
+    axes = [axis for axis, size in enumerate(shape) if size is None]
+    if len(axes) > 1 and not any(declared[axis] for axis in axes):
+        listed = f"{', '.join(map(str, axes[:-1]))} and {axes[-1]}"
+        whole = "x".join("N" if size is None else str(size) for size in shape)
+        option = f"--dim {quote(name)}={whole}"
+        yield f"the sizes of axes {listed} are not fixed by the model: add {option}"
+        return
+    for axis in axes:
+        option = _dim_option(name, axis, declared[axis])
+        yield f"the size of axis {axis} is not fixed by the model: add {option}"
 
 
 def _dim_option(name: str, axis: int, size: int | str) -> str:

@@ -10,6 +10,7 @@ from typing import get_args
 import pytest
 
 from opcheck.analysis import ChangeKind
+from opcheck.backends.address import built_in
 from opcheck.engine import operators
 from opcheck.errors import Exit, UsageError
 from opcheck.execution.explain import explanations
@@ -98,11 +99,43 @@ def words_of_listed_cases() -> set[str]:
     return {word for line in lines_of_snapshots() for word in chain(*LISTED.findall(line))}
 
 
-@pytest.mark.parametrize("collected", [heads, labels, words_of_listed_cases])
+def labels_of_located_models() -> set[str]:
+    """The labels of the lines below the failure of `opcheck locate`, which are not indented."""
+    text = (TESTS / "cli" / "snapshots" / "test_models.txt").read_text(encoding="utf-8")
+    words = "the model|nodes|branches|around|exposed|alone"
+    return {*re.findall(rf"^(?: {{4}})?({words}) {{2,}}\S", text, re.MULTILINE)}
+
+
+def backends_that_can_be_named() -> set[str]:
+    return {*built_in()}
+
+
+@pytest.mark.parametrize(
+    "collected",
+    [
+        heads,
+        labels,
+        words_of_listed_cases,
+        labels_of_located_models,
+        backends_that_can_be_named,
+    ],
+)
 def test_words_in_outputs_are_explained(collected) -> None:
     printed = collected()
-    assert len(printed) > 2
+    assert len(printed) > 1
     assert {word for word in printed if not is_explained(word)} == set()
+
+
+def test_a_contradiction_is_explained() -> None:
+    assert is_explained("CONTRADICTION")
+
+
+def test_a_name_without_version_and_types_is_its_first_case(run) -> None:
+    shown = run("explain", "Softmax/worked_example", code=0)
+    first = run("list", "--case", "Softmax/worked_example@*", code=0).stdout.split()[1]
+    assert first in shown.stdout
+    assert "Softmax/worked_example*" in shown.stderr
+    run("explain", "Softmax/worked_exampl", code=2)
 
 
 def is_explained(word: str) -> bool:

@@ -95,6 +95,15 @@ def test_backends_are_compared_on_a_model_that_the_engine_does_not_compute(run, 
     assert run("run", "m.onnx", "--dim", "batch=4", "-b", "reference").exit_code == 2
 
 
+def test_a_whole_shape_states_the_sizes_of_an_input(run, tmp_path):
+    (tmp_path / "m.onnx").write_bytes(relu([None, 3, None]).SerializeToString())
+    run("run", "m.onnx", "--dim", "x=4x3x2", "-b", "reference", code=0)
+    for wrong in ("x=4x3", "x=4x3x", "xx4x3", "x=4x3x2x1", "x=4x5x2", "x=4x3xN"):
+        assert run("run", "m.onnx", "--dim", wrong, "-b", "reference").exit_code == 2
+    twice = ("--dim", "x=4x3x2", "--dim", "x[0]=5")
+    assert run("run", "m.onnx", *twice, "-b", "reference").exit_code == 2
+
+
 def test_a_model_is_judged_by_the_engine(run, network, tmp_path, wording):
     (tmp_path / "m.onnx").write_bytes(relu(["batch", 3]).SerializeToString())
     found = run("run", "m.onnx", "--dim", "batch=4", "-b", "py:tests.models:Negating", code=1)

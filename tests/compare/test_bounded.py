@@ -710,6 +710,66 @@ def test_errors_scatter_as_declared_arithmetic_explains() -> None:
     assert compare(want, smaller, declared=("float16",)).problem == "precision"
 
 
+def running_sums(x: Any) -> Any:
+    """The sums of rows, each partial sum rounded to the type of the terms."""
+    total = np.zeros(len(x), x.dtype)
+    for column in x.T:
+        total = (total + column).astype(x.dtype)
+    return total
+
+
+def sums_of_lanes(x: Any) -> Any:
+    """The sums of rows by eight running sums, which are then added up."""
+    lanes = [running_sums(x[:, lane::8]) for lane in range(8)]
+    return running_sums(np.stack(lanes, axis=1))
+
+
+def sums_of(dtype: str, low: float, count: int) -> tuple[Want, Any]:
+    """What is right of the sums of 128 rows of numbers from `low` to 1, drawn at random."""
+    kind = DTYPES[dtype].numpy
+    x = np.random.default_rng(0).uniform(low, 1, (128, count)).astype(kind)
+    inputs = [x, np.array([1], np.int64)]
+    answer = exactly(OpVersion("", "ReduceSum", 13), inputs, {"keepdims": 0}, 1)[0]
+    want = computed_want(OpVersion("", "ReduceSum", 13), "reduced", answer)
+    return replace(want, of_random_data=True), x
+
+
+@pytest.mark.parametrize("count", [300, 4096, 16384])
+@pytest.mark.parametrize("low", [-1, 0])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("sums", [running_sums, sums_of_lanes])
+def test_honest_sums_in_a_declared_type_are_right(
+    sums: Any, dtype: str, low: float, count: int
+) -> None:
+    """Those of terms of one sign stop growing: in bfloat16 at 256, in float16 at 2,048."""
+    want, x = sums_of(dtype, low, count)
+    assert compare(want, sums(x), declared=(dtype,)).problem is None
+    assert compare(want, sums(x)).problem in (None, "precision")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low", "count"),
+    [
+        ("float16", 0, 300),
+        ("float16", 0, 4096),
+        ("float16", -1, 4096),
+        ("bfloat16", -1, 300),
+        ("bfloat16", -1, 4096),
+    ],
+)
+@pytest.mark.parametrize("is_declared", [False, True])
+def test_zeros_for_long_sums_are_wrong_and_so_are_exchanged_rows(
+    dtype: str, low: float, count: int, is_declared: bool
+) -> None:
+    """The bound of 16-bit sums so long allows any answer."""
+    want, x = sums_of(dtype, low, count)
+    declared = (dtype,) if is_declared else ()
+    right = sums_of_lanes(x)
+    assert compare(want, np.zeros_like(right), declared=declared).problem == "values"
+    if low < 0:
+        assert compare(want, np.roll(right, 1), declared=declared).problem == "values"
+
+
 def test_stage_one_that_overflows_in_float16_is_wrong_whatever_is_computed_in_it() -> None:
     x = np.array([[800, -800, 400, -400]], np.float16)
     answer = exactly(LAYERS, [x, np.ones(4, np.float16)], {}, 1)[0]

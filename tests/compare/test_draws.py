@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from opcheck.compare import are_plainly_right, compare_outputs
-from opcheck.compare.elements import _LEVELS, _pairs, _runs_of_equal, _uneven, judged_draws, stepped
+from opcheck.compare.elements import (
+    _LEVELS,
+    _deviation_of_bins,
+    _deviations_of_pairs,
+    _runs_of_equal,
+    judged_draws,
+    stepped,
+)
 from opcheck.compare.outputs import computed_want
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Drawn
@@ -116,10 +123,10 @@ def test_what_is_computed_may_lie_four_steps_beyond_the_ends():
 def test_how_odd_bins_and_pairs_are(wording):
     """By Chernoff √(n·D / ln(2 questions / 1e-10)); D of all in the first of 256 bins is ln 256."""
     bins, unsure = np.zeros(10, np.int64), np.zeros(10, bool)
-    used, text = _uneven(bins, unsure, "all")
+    used, text = _deviation_of_bins(bins, unsure, "all")
     assert used == pytest.approx((10 * np.log(256) / np.log(510e10)) ** 0.5)
     assert text == wording
-    half = _uneven(bins, ~unsure, "all")[0]
+    half = _deviation_of_bins(bins, ~unsure, "all")[0]
     assert half == pytest.approx((10 * np.log(128) / np.log(510e10)) ** 0.5)
     by_turns = np.arange(8) % 2 == 0
     expected = {
@@ -127,7 +134,7 @@ def test_how_odd_bins_and_pairs_are(wording):
         for lag, many, n in ((1, "0.0%", 7), (4, "100.0%", 4))
     }
     for shape in ((2, 4), (8,), (4, 2), ()):
-        said = {text: used for used, text in _pairs(by_turns, shape)}
+        said = {text: used for used, text in _deviations_of_pairs(by_turns, shape)}
         pairs = expected | (
             {(2, "100.0%"): (6 * np.log(2) / np.log(2e10)) ** 0.5} if shape == (4, 2) else {}
         )

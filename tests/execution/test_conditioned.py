@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from opcheck.execution.conditioned import conditioned_mutants, count
+from opcheck.engine.mutants import Mutant
+from opcheck.execution.conditioned import conditioned_mutants, count, sightings
 from opcheck.execution.mutate import MutationSettings
 from opcheck.model import Case, Fate
 from opcheck.model.conditions import ConditionedMutant, score_of
@@ -78,6 +79,21 @@ def test_mutants_that_are_argued_to_be_harmless_are_left_out(tmp_path, monkeypat
 
 
 @pytest.mark.gate
+def test_a_mutant_that_raises_on_one_case_is_named_and_the_others_are_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks_on_rows(node):
+        return node.right if node.inputs[1].shape[0] == 2 else [1 / 0]
+
+    broken = Mutant("broken", "it broke", breaks_on_rows)
+    zeros = Mutant("zeros", "it is 0", lambda node: [0 * node.right[0]])
+    monkeypatch.setattr("opcheck.execution.conditioned.mutants_in", lambda *_: (broken, zeros))
+    found = list(sightings(cases_in(tmp_path, ADD + MATRICES + ROW)))
+    [raised] = [sighting for sighting in found if sighting.raised]
+    assert (raised.mutant.name, raised.situation, raised.killers) == ("broken", "", ())
+    assert {one.mutant.name for one in found if not one.raised} == {"zeros"}
+
+
 def test_several_processes_find_what_one_does(tmp_path: Path) -> None:
     cases = cases_in(tmp_path, ADD + MATRICES + ROW)
     assert tried(cases) == tried(cases, jobs=2)

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, pairwise
 from math import prod, sqrt
 from pathlib import Path
 from types import SimpleNamespace
@@ -290,6 +290,24 @@ def test_the_node_that_is_wrong_is_named(fault, tmp_path):
     assert found.wrong.part.name == wrong
     assert {one.part.name for one in found.failing} <= {wrong}
     assert found.whole.verdict in (Verdict.FAIL, Verdict.WARN)
+
+
+def test_the_error_behind_the_wrong_node_is_shown_in_a_long_model(tmp_path):
+    length = 40
+    tensors = ["x", *(f"t{n}" for n in range(length - 1)), "y"]
+    steps = " ".join(f"{out} = Tanh ({of})" for of, out in pairwise(tensors))
+    path = saved(tmp_path, f"net (float[8] x) => (float[8] y) {{ {steps} }}")
+
+    def change(proto: onnx.ModelProto) -> None:
+        (step,) = [one for one in proto.graph.node if "t11" in one.output]
+        step.op_type = "Sigmoid"
+
+    found = found_by(path, Rewriting(change))
+    places = [depth.part.place for depth in found.depths]
+    assert found.wrong.part.outputs == ("t11",)
+    assert found.wrong.part.place in places
+    assert places == sorted(places)
+    assert len(places) < length
 
 
 def test_a_node_that_is_wrong_in_its_second_run_alone_is_named(tmp_path, wording):

@@ -116,6 +116,16 @@ cases:
   attrs: {axis: 0}
   inputs: {x: [1, 2], x_scale: {dtype: float32, value: [0.5, 3]}}
 """
+EMPTY_VECTOR = """
+op: DequantizeLinear
+opset: 19
+cases:
+- name: empty
+  dtype: int8
+  attrs: {axis: 0}
+  empty: it has no element
+  inputs: {x: [], x_scale: {dtype: float32, value: []}}
+"""
 ODD_PADDING = """
 op: ConvTranspose
 opset: 1
@@ -169,6 +179,11 @@ def test_a_node_may_have_the_answer_of_another_one(tmp_path, text, honest, garba
     assert verdict(case, np.float32(garbage)) == (Verdict.FAIL, "values")
 
 
+def test_a_vector_without_scales_has_no_first_one(tmp_path):
+    case = case_of(tmp_path, EMPTY_VECTOR)
+    assert verdict(case, np.float32([1])) == (Verdict.FAIL, "shape")
+
+
 CAST = """
 op: Cast
 opset: 19
@@ -216,6 +231,12 @@ SUGGESTED = {
         cases:
         - {name: a, dtype: float32, inputs: {A: [1.0e+30, 2], B: [1.0e+30, 3]}}
         """,
+    "ReduceSumSquare": """
+        op: ReduceSumSquare
+        opset: 13
+        cases:
+        - {name: a, dtype: float32, attrs: {axes: [1]}, inputs: {data: [[3.0e+38], [2]]}}
+        """,
     "Cast": """
         op: Cast
         opset: 13
@@ -236,6 +257,9 @@ LARGEST = np.finfo(np.float32).max
         ("Mul", np.float32([LARGEST, 6]), Verdict.WARN),
         ("Mul", np.float32([-LARGEST, 6]), Verdict.FAIL),
         ("Mul", np.float32([0, 6]), Verdict.FAIL),
+        ("ReduceSumSquare", np.float32([[LARGEST], [4]]), Verdict.WARN),
+        ("ReduceSumSquare", np.float32([[-LARGEST], [4]]), Verdict.FAIL),
+        ("ReduceSumSquare", np.float32([[-np.inf], [4]]), Verdict.FAIL),
         ("Cast", np.array(["1e1", "3"], object), Verdict.WARN),
         ("Cast", np.array(["1_0", "3"], object), Verdict.FAIL),
     ],
@@ -273,6 +297,24 @@ def test_a_stated_tolerance_must_be_kept(tmp_path):
 def test_a_reason_names_the_suggestion(tmp_path, wording):
     (result,) = opcheck.run([case_of(tmp_path)], [lambda x, y: ROUNDED_UP])
     assert result.reason == wording
+
+
+OF_TWO_SUGGESTIONS = """
+op: Mul
+opset: 14
+cases:
+- {name: both, dtype: float32, inputs: {A: [1.0e+30, 1.0e-40, 2], B: [1.0e+30, 1, 3]}}
+"""
+
+
+def test_a_reason_names_no_suggestion_that_is_not_needed(tmp_path):
+    def saturated(a: Any, b: Any) -> Any:
+        return np.clip(np.float64(a) * b, -LARGEST, LARGEST).astype(np.float32)
+
+    (result,) = opcheck.run([case_of(tmp_path, OF_TWO_SUGGESTIONS)], [saturated])
+    assert (result.verdict, result.failure) == (Verdict.WARN, "values")
+    assert "(overflow)" in result.reason
+    assert "(subnormals)" not in result.reason
 
 
 def test_golden_files_have_the_rule_of_the_engine(tmp_path):

@@ -384,6 +384,21 @@ def test_sizes_go_by_name_or_by_place(tmp_path, wording):
     assert raised.value == wording
 
 
+def test_several_unnamed_sizes_are_asked_for_as_one_shape(tmp_path, wording):
+    path = at(tmp_path / "m.onnx", relu([None, 3, None, None]))
+    assert problem(path) == wording
+    assert problem(path, **{"x[2]": 5}) == wording
+    (case,) = load_all([path], {"x[0]": 2, "x[1]": 3, "x[2]": 4, "x[3]": 5})
+    assert case.inputs[0].shape == (2, 3, 4, 5)
+
+
+def test_a_size_that_the_model_fixes_is_as_it_states(tmp_path, wording):
+    path = at(tmp_path / "m.onnx", relu([None, 3]))
+    with pytest.raises(UsageError) as caught:
+        load_all([path], {"x[0]": 2, "x[1]": 4})
+    assert caught.value == wording
+
+
 def test_sizes_that_no_model_has_are_an_error(tmp_path, wording):
     path = at(tmp_path / "m.onnx", relu(["batch", 3]))
     with pytest.raises(UsageError) as caught:

@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from opcheck.engine.mutants.elements import blank
 from opcheck.engine.mutants.mutant import Mutant
+from opcheck.engine.mutants.tensors import computed_up_to, not_computed
 from opcheck.engine.node import Node
 from opcheck.model import Array
 
@@ -37,7 +37,7 @@ def mutants() -> Iterator[Mutant]:
             yield Mutant(
                 f"only_whole_vectors_of_{width}{end}",
                 f"{text}; the rest was {rest}",
-                partial(vectors_alone, width, passes),
+                partial(computed_up_to, partial(in_whole_vectors, width), passes),
             )
     for name, axis, other in _LOOPS:
         text = f"as many entries along axis {axis} were computed as axis {other} has"
@@ -52,30 +52,22 @@ def mutants() -> Iterator[Mutant]:
 def loop_cut(axis: int, other: int, passes: bool, node: Node) -> Sequence[Array]:
     """Mutant: along an axis as many entries are computed as another axis has.
 
-    The rest is the leading input if `passes` and it is of the output's shape and type, else 0.
+    The rest is `not_computed`; all are right if that has nothing, and if the axis is not longer.
     A matrix has rows and columns, and no axes counted from the front.
     """
     out, *others = node.right
     needed = 2 if axis < 0 else 3
     if out.ndim < needed or out.shape[axis] <= out.shape[other]:
         return node.right
-    x = node.lead if passes else blank(out)
-    if x is None or (x.shape, x.dtype) != (out.shape, out.dtype):
+    left = not_computed(out, node, passes)
+    if left is None:
         return node.right
     end = out.shape[other]
-    cut = np.array(np.moveaxis(x, axis, 0))
+    cut = np.array(np.moveaxis(left, axis, 0))
     cut[:end] = np.moveaxis(out, axis, 0)[:end]
     return [np.moveaxis(cut, 0, axis), *others]
 
 
-def vectors_alone(width: int, passes: bool, node: Node) -> Sequence[Array]:
-    """Mutant: what fills no vector is not computed, also of a tensor shorter than a vector.
-
-    The rest is the leading input if `passes` and it is of the output's shape and type, else 0.
-    """
-    out, *others = node.right
-    x = node.lead if passes else blank(out)
-    if x is None or (x.shape, x.dtype) != (out.shape, out.dtype):
-        return node.right
-    kept = np.arange(out.size).reshape(out.shape) < out.size // width * width
-    return [np.where(kept, out, x), *others]
+def in_whole_vectors(width: int, count: int) -> int:
+    """Return as many of `count` elements as fill vectors, 0 of a tensor shorter than a vector."""
+    return count // width * width

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from opcheck import dtypes, opset
 from opcheck.engine.mutants import attributes, tensors, values
 from opcheck.engine.mutants.attributes import ONE_TYPE
+from opcheck.engine.mutants.elements import whole_vectors
 from opcheck.engine.mutants.mutant import Accepting, Mutant, reading
 from opcheck.engine.mutants.named_axes import NamedAxes, names_axes
 from opcheck.engine.node import Node
@@ -68,7 +69,8 @@ def _of_tails(*, is_like_the_input: bool) -> Iterator[Mutant]:
     tails = ("left zero", "the input") if is_like_the_input else ("left zero",)
     for width, tail in product((4, 8, 16), tails):
         text = f"what follows the last whole vector of {width} in the tensor was {tail}"
-        answer = partial(tensors.tail_left, width, tail == "the input")
+        end = partial(whole_vectors, width)
+        answer = partial(tensors.computed_up_to, end, tail == "the input")
         yield Mutant(f"tail_of_{width}_{tail.replace(' ', '_')}", text, answer, any_type=True)
 
 

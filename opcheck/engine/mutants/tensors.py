@@ -194,14 +194,30 @@ def written_by_four_threads(out: Array) -> Array:
     return written(partial(first_elements, in_rows_of_four_threads), out)
 
 
-def tail_left(width: int, passes: bool, node: Node) -> Sequence[Array]:
-    """Mutant: behind whole vectors is the input, where the output `passes` it, or else zeros."""
+def not_computed(out: Array, node: Node, passes: bool) -> Array | None:
+    """Return what a kernel leaves where it does not compute an output, in the shape of `out`.
+
+    That is the leading input of the node if it `passes`, and else zeros, of texts "". None if the
+    input is missing, or is of another shape or type.
+    """
+    left = node.lead if passes else blank(out)
+    if left is None or (left.shape, left.dtype) != (out.shape, out.dtype):
+        return None
+    return left
+
+
+def computed_up_to(end: Callable[[int], int], passes: bool, node: Node) -> Sequence[Array]:
+    """Mutant: of the first output only the first `end(size)` elements are computed.
+
+    The others, and whether the input `passes`, are those of `not_computed`. All are right where
+    that has none.
+    """
     out, *others = node.right
-    x = node.lead if passes else blank(out)
-    if x is None or (x.shape, x.dtype) != (out.shape, out.dtype):
+    left = not_computed(out, node, passes)
+    if left is None:
         return node.right
-    kept = np.arange(out.size).reshape(out.shape) < whole_vectors(width, out.size)
-    return [np.where(kept, out, x), *others]
+    is_computed = np.arange(out.size).reshape(out.shape) < end(out.size)
+    return [np.where(is_computed, out, left), *others]
 
 
 def first_block_read_again(axis: int, node: Node) -> Node:

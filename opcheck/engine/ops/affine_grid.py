@@ -4,7 +4,7 @@ The parts of the file: the places of elements along one axis; the grid; its muta
 places takes numbers of elements, the length of their axis and align_corners, and returns places.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeAlias
@@ -14,7 +14,7 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck.engine.axes import check_size, listed
 from opcheck.engine.interpolation import CORNERS_OF_ONE_ELEMENT
-from opcheck.engine.operators import formulas_of_versions, leave_open, operator
+from opcheck.engine.operators import NamedMutants, formulas_of_versions, leave_open, operator
 from opcheck.engine.rulings import flag
 from opcheck.errors import InvalidNode
 from opcheck.numbers import Array
@@ -214,7 +214,7 @@ def first_matrix_for_all(geometry: Geometry) -> Geometry:
     return replace(geometry, theta=xp.broadcast_to(theta[:1], theta.shape))
 
 
-MUTANTS: Mapping[str, tuple[str, Grid]] = {
+MUTANTS: NamedMutants[Grid] = {
     "from_0_to_1": ("the places ran from 0 to 1", Grid(from_0_to_1)),
     "upside_down": ("the places ran from 1 to -1", Grid(upside_down)),
     "from_the_first_edge": (

@@ -154,15 +154,19 @@ def attended(heads: Heads) -> Array:
     queries = np.arange(heads.q.shape[2]).reshape(-1, 1)
     keys = np.arange(heads.k.shape[2])
     behind = queries + heads.offset - keys
-    found = (behind >= 0) | (not attributes.is_causal)
+    attends = (behind >= 0) | (not attributes.is_causal)
     # A window below 0 has no end.
-    found = found & ((behind <= attributes.left_window_size) | (attributes.left_window_size < 0))
-    found = found & ((-behind <= attributes.right_window_size) | (attributes.right_window_size < 0))
+    attends = attends & (
+        (behind <= attributes.left_window_size) | (attributes.left_window_size < 0)
+    )
+    attends = attends & (
+        (-behind <= attributes.right_window_size) | (attributes.right_window_size < 0)
+    )
     if heads.lengths is not None:
-        found = found & (keys < heads.lengths)
+        attends = attends & (keys < heads.lengths)
     if heads.shown is not None:
-        found = found & heads.shown
-    return np.broadcast_to(found, (*heads.q.shape[:3], heads.k.shape[2]))
+        attends = attends & heads.shown
+    return np.broadcast_to(attends, (*heads.q.shape[:3], heads.k.shape[2]))
 
 
 def masked(since: int, mask: Array, shape: tuple[int, ...], least: int) -> tuple[Array, Array]:

@@ -12,7 +12,7 @@ operator, by the pseudo-code of its text; their mutants. What a mutant does othe
 formula is a function, or a field of a dataclass, with which the formula is built.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple, TypeAlias
@@ -23,6 +23,7 @@ from opcheck import budget, numbers as xp
 from opcheck.engine.axes import from_either_end, from_the_front, scalar
 from opcheck.engine.graphs import Subgraph
 from opcheck.engine.operators import (
+    NamedMutants,
     check_one_of,
     check_shape,
     formulas_of_versions,
@@ -725,7 +726,7 @@ def outputs_concatenated(elements: Values, axis: int = 0) -> Array:
 
 
 #: The mutants of scan outputs, which Scan has too.
-ACCUMULATIONS: Mapping[str, tuple[str, Accumulate]] = {
+ACCUMULATIONS: NamedMutants[Accumulate] = {
     "outputs_from_the_back": ("the last iteration's values came first", outputs_from_the_back),
     "outputs_of_the_last": (
         "every row of a scan output was of the last iteration",
@@ -830,14 +831,14 @@ def first_position_alone(sequence_length: int, t: int, is_reverse: bool) -> int:
     return position_of(sequence_length, 0, is_reverse)
 
 
-SCAN_ACCUMULATIONS: Mapping[str, tuple[str, Accumulate]] = {
+SCAN_ACCUMULATIONS: NamedMutants[Accumulate] = {
     **ACCUMULATIONS,
     "output_axis_first": (
         "every scan output had the iterations on its first axis",
         output_axis_first,
     ),
 }
-POSITIONS: Mapping[str, tuple[str, ScanSteps]] = {
+POSITIONS: NamedMutants[ScanSteps] = {
     "one_position_later": (
         "a scan began at the second position and ended at the first",
         ScanSteps(position=one_position_later),

@@ -12,7 +12,7 @@ mutants of Conv; CausalConvWithState and its mutants. ConvTranspose and DeformCo
 their own.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
@@ -30,7 +30,13 @@ from opcheck.engine.axes import (
     Windows,
     windows_of,
 )
-from opcheck.engine.operators import check_one_of, check_shape, formulas_of_versions, operator
+from opcheck.engine.operators import (
+    NamedMutants,
+    check_one_of,
+    check_shape,
+    formulas_of_versions,
+    operator,
+)
 from opcheck.engine.ops.activations import sigmoid
 from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, reject
@@ -404,7 +410,7 @@ def first_for_all(x: Array) -> Array:
 
 
 #: Mutants that every convolution has.
-OPERANDS: Mapping[str, tuple[str, OperandsChange]] = {
+OPERANDS: NamedMutants[OperandsChange] = {
     "kernel_turned": ("the kernel was turned around, as in mathematics", kernel_turned),
     "last_tap_missing": ("the last tap of each filter was left out", last_tap_missing),
     "kernel_transposed": (
@@ -425,8 +431,8 @@ OPERANDS: Mapping[str, tuple[str, OperandsChange]] = {
 
 
 def of_operands(
-    convolution: Convolution, changes: Mapping[str, tuple[str, OperandsChange]]
-) -> dict[str, tuple[str, Convolution]]:
+    convolution: Convolution, changes: NamedMutants[OperandsChange]
+) -> NamedMutants[Convolution]:
     """Return mutants, by name, that compute rightly with wrong operands.
 
     `changes` has for each a text, and what makes X, W and B of these and the number of groups. Each

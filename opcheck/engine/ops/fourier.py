@@ -18,6 +18,7 @@ from opcheck import numbers as xp
 from opcheck.engine.axes import check_size, scalar
 from opcheck.engine.operators import (
     Formula,
+    NamedMutants,
     check_shape,
     formulas_of_versions,
     leave_open,
@@ -435,7 +436,7 @@ def with_factors_in(kind: Any, x: Array, request: Request) -> Array:
     return (y / request.length if request.inverse else y).astype(x.dtype)
 
 
-MUTANTS: Mapping[str, tuple[str, Transform]] = {
+MUTANTS: NamedMutants[Transform] = {
     "turned_the_other_way": ("factors turned the other way", turned_the_other_way),
     "unitary": ("the result was divided by the root of the length", unitary),
     "parts_exchanged": ("real and imaginary parts were exchanged", parts_exchanged),

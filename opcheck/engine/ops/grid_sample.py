@@ -11,7 +11,7 @@ The parts of the file: coordinates; locations along one axis; the nearest pixel;
 operator; its mutants.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
@@ -34,6 +34,7 @@ from opcheck.engine.interpolation import (
     linear,
 )
 from opcheck.engine.operators import (
+    NamedMutants,
     check_one_of,
     formulas_of_versions,
     leave_open,
@@ -807,7 +808,7 @@ CONFUSED = (
     ("cubic", "linear"),
     ("nearest", "linear"),
 )
-MUTANTS: Mapping[str, tuple[str, GridSampling]] = {
+MUTANTS: NamedMutants[GridSampling] = {
     "from_0_to_1": ("locations ran from 0 to 1", GridSampling(from_0_to_1)),
     "in_pixels": ("locations were numbers of pixels", GridSampling(in_pixels)),
     "half_a_pixel_late": ("pixels began at whole numbers", GridSampling(half_a_pixel_late)),

@@ -7,7 +7,7 @@ GroupNormalization and LayerNormalization, which have files of their own.
 The parts of the file: what normalizations share; each operator, with its mutants.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from math import inf, nan, prod, sqrt
 from typing import TypeAlias
@@ -19,6 +19,7 @@ from opcheck import dtypes, numbers as xp
 from opcheck.engine.axes import distinct, from_either_end, stretches
 from opcheck.engine.operators import (
     FormulaBuilder,
+    NamedMutants,
     Operator,
     check_one_of,
     check_shape,
@@ -198,7 +199,7 @@ EPSILON_AS_FLOOR = "epsilon was the least that the variance could be"
 UNBIASED = "the variance was divided by one less than the number of elements"
 
 #: Mutants by name: a text, and what makes 1 over the standard deviation.
-MutantsOfDeviation: TypeAlias = Mapping[str, tuple[str, InvStdDevOf]]
+MutantsOfDeviation: TypeAlias = NamedMutants[InvStdDevOf]
 
 
 def mutants_of_epsilon(variance_of: VarianceOf) -> MutantsOfDeviation:

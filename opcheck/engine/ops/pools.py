@@ -43,7 +43,7 @@ NAMES = """AveragePool GlobalAveragePool GlobalLpPool GlobalMaxPool MaxPool"""
 AVERAGE_POOL = operator("AveragePool")
 MAX_POOL = operator("MaxPool", exact=True)
 GLOBAL_AVERAGE_POOL = operator("GlobalAveragePool")
-GLOBAL_LP_POOL = operator("GlobalLpPool")
+GLOBAL_LP_POOL = operator("GlobalLpPool", low=0.0)
 GLOBAL_MAX_POOL = operator("GlobalMaxPool", exact=True)
 
 #: Axes over which a channel is reduced.

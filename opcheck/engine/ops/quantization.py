@@ -26,6 +26,7 @@ from opcheck.dtypes import DTYPES, NARROW, DType, limits, round_to
 from opcheck.engine.axes import from_either_end
 from opcheck.engine.operators import (
     DECIDED,
+    NamedMutants,
     check_one_of,
     check_shape,
     formulas_of_versions,
@@ -1520,14 +1521,14 @@ def low_beyond_32_bits(near: Any, q: Any, zero: Any, low: int, high: int) -> Any
 
 
 #: Wrong rules by name: a text, and the rule.
-RULES: Mapping[str, tuple[str, Rule]] = {
+RULES: NamedMutants[Rule] = {
     "ties_away": ("ties were rounded away from 0", half_away_from_zero),
     "truncated": ("what is no number of the type was cut off", np.trunc),
     "rounded_down": ("it was rounded down", np.floor),
     "ties_up": ("ties were rounded up", half_up),
 }
 #: Wrong numbers of integers by name: a text, and what makes them.
-INTEGERS: Mapping[str, tuple[str, OfIntegers]] = {
+INTEGERS: NamedMutants[OfIntegers] = {
     "rounded_last": ("it was rounded after the zero point had been added", rounded_last),
     "zero_point_subtracted": ("the zero point was subtracted", zero_point_subtracted),
     "wraps": ("numbers out of range wrapped around", wraps),
@@ -1543,7 +1544,7 @@ INTEGERS: Mapping[str, tuple[str, OfIntegers]] = {
     ),
 }
 #: Wrong conversions of quotients to integers, by name: a text, and the conversion.
-TO_INTEGERS: Mapping[str, tuple[str, Convert]] = {
+TO_INTEGERS: NamedMutants[Convert] = {
     **{
         f"{name}_ints": (f"{text}, of ints", partial(of_integers_by, rule))
         for name, (text, rule) in RULES.items()
@@ -1554,7 +1555,7 @@ TO_INTEGERS: Mapping[str, tuple[str, Convert]] = {
     },
 }
 #: And to floats of 8 bits or fewer, which came with version 19.
-TO_MINIFLOATS: Mapping[str, tuple[str, Convert]] = {
+TO_MINIFLOATS: NamedMutants[Convert] = {
     **{
         f"{name}_minifloats": (f"{text}, of minifloats", partial(of_minifloats_by, rule))
         for name, (text, rule) in RULES.items()

@@ -11,18 +11,24 @@ of products; the operators of integers; requantizing, and the operators with sca
 sums; mutants of scales.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import ml_dtypes
 import numpy as np
 
 from opcheck import dtypes, numbers as xp
 from opcheck.engine.axes import Windows
-from opcheck.engine.operators import Operator, formulas_of_versions, leave_open, operator
+from opcheck.engine.operators import (
+    NamedMutants,
+    Operator,
+    formulas_of_versions,
+    leave_open,
+    operator,
+)
 from opcheck.engine.ops.conv import OPEN_SIZES, Attributes, matmul, products, windows_of_filters
 from opcheck.engine.ops.matmul import matrix_product
 from opcheck.engine.ops.quantization import (
@@ -68,7 +74,19 @@ ROWS, COLUMNS, FILTERS, NONE = -2, -1, 0, None
 Place: TypeAlias = Callable[[Array, Array, Entries], Array]
 
 
-def beside(one: Array, x: Array, entries: Entries) -> Array:
+class Placed(NamedTuple):
+    """A scale or zero point, reshaped to broadcast to its tensor.
+
+    Attributes:
+        reshaped: It, with axes of length 1 where it has one number for all entries.
+        is_stated: True if the text names the shape that it had.
+    """
+
+    reshaped: Array
+    is_stated: bool
+
+
+def beside(parameter: Array, x: Array, entries: Entries) -> Array:
     """Return a scale or zero point so that it broadcasts to `x`: a scalar, or one for each entry.
 
     entries: the axis of x whose entries have their own: ROWS, COLUMNS, FILTERS or NONE. A scalar is
@@ -78,21 +96,21 @@ def beside(one: Array, x: Array, entries: Entries) -> Array:
     Raises InvalidNode for a shape that does not stretch, and for another than the text's if it is
     refused; NotSupported, while judging, for scales or zero points of each element of a matrix.
     """
-    if not one.ndim:
-        return one
+    if not parameter.ndim:
+        return parameter
     place = beside_matrices if entries in (ROWS, COLUMNS) else beside_filters
-    found, is_stated = place(one, x, entries)
-    if not is_stated:
+    placed = place(parameter, x, entries)
+    if not placed.is_stated:
         is_refused = SHAPE_OF_SCALES.reading() == "refused"
-        reject(is_refused, f"scales or zero points {list(one.shape)} for {list(x.shape)}")
-    return found
+        reject(is_refused, f"scales or zero points {list(parameter.shape)} for {list(x.shape)}")
+    return placed.reshaped
 
 
-def beside_matrices(one: Array, x: Array, entries: Entries) -> tuple[Array, bool]:
-    """Return what broadcasts to matrices or stacks of them, and True if the text has its shape.
+def beside_matrices(parameter: Array, x: Array, entries: Entries) -> Placed:
+    """Return what broadcasts to matrices or stacks of them.
 
     "It could be a scalar or a 1-D tensor …, or an N-D tensor" with a 1 in place of the other axis.
-    one: of rank 1 or more; x: [M, K], a stack of them, or a vector; entries: ROWS or COLUMNS.
+    parameter: of rank 1 or more; x: [M, K], a stack of them, or a vector; entries: ROWS or COLUMNS.
 
     Raises InvalidNode if it does not broadcast to x; NotSupported, while judging, if it has other
     elements for each entry of the other axis.
@@ -102,39 +120,46 @@ def beside_matrices(one: Array, x: Array, entries: Entries) -> tuple[Array, bool
         for n, length in enumerate(x.shape)
     )
     of_rows = (-1, 1) if entries == ROWS else (-1,)
-    found = xp.reshape(one, of_rows) if one.ndim == 1 and x.ndim > 1 else one
-    check_stretches(one, x, found.shape, x.shape)
-    end = full[x.ndim - found.ndim :]
-    if any(length not in (1, of_full) for length, of_full in zip(found.shape, end, strict=True)):
+    reshaped = xp.reshape(parameter, of_rows) if parameter.ndim == 1 and x.ndim > 1 else parameter
+    check_stretches(parameter, x, reshaped.shape, x.shape)
+    end = full[x.ndim - reshaped.ndim :]
+    if any(length not in (1, of_full) for length, of_full in zip(reshaped.shape, end, strict=True)):
         leave_open("nothing is said of scales or zero points of each element")
     rank = 1 if x.ndim == 2 else x.ndim
-    return found, found.shape == end and one.ndim == rank
+    is_stated = reshaped.shape == end and parameter.ndim == rank
+    return Placed(reshaped, is_stated)
 
 
-def beside_filters(one: Array, x: Array, entries: Entries) -> tuple[Array, bool]:
-    """Return what broadcasts to filters, or to an input, and True if the text names its shape.
+def beside_filters(parameter: Array, x: Array, entries: Entries) -> Placed:
+    """Return what broadcasts to filters, or to an input.
 
-    "It's a scalar or a 1-D tensor", of filters alone. one: of rank 1 or more; x: [M, C, k1, …];
-    entries: FILTERS, or NONE for one entry. Raises InvalidNode for a rank above 1, and for another
-    number than 1 and that of the entries.
+    "It's a scalar or a 1-D tensor", of filters alone. parameter: of rank 1 or more; x: [M, C, k1,
+    …]; entries: FILTERS, or NONE for one entry.
+
+    Raises InvalidNode for a rank above 1, and for another number than 1 and that of the entries.
     """
     has_filters = x.ndim and entries == FILTERS
     full = (x.shape[0] if has_filters else 1, *[1] * (x.ndim - 1))
-    found = xp.reshape(one, (-1, *full[1:])) if one.ndim == 1 and x.ndim > 1 else one
-    if one.ndim > 1:
-        raise InvalidNode(f"scales or zero points {list(one.shape)} for {list(x.shape)}")
-    check_stretches(one, x, found.shape, full)
-    return found, found.shape == full[x.ndim - found.ndim :] and entries == FILTERS
+    reshaped = (
+        xp.reshape(parameter, (-1, *full[1:])) if parameter.ndim == 1 and x.ndim > 1 else parameter
+    )
+    if parameter.ndim > 1:
+        raise InvalidNode(f"scales or zero points {list(parameter.shape)} for {list(x.shape)}")
+    check_stretches(parameter, x, reshaped.shape, full)
+    is_stated = reshaped.shape == full[x.ndim - reshaped.ndim :] and entries == FILTERS
+    return Placed(reshaped, is_stated)
 
 
-def check_stretches(one: Array, x: Array, shape: Sequence[int], wanted: Sequence[int]) -> None:
+def check_stretches(
+    parameter: Array, x: Array, shape: Sequence[int], wanted: Sequence[int]
+) -> None:
     """Raise InvalidNode unless `shape` broadcasts to `wanted`, which stays as it is.
 
     one, x: a scale or zero point and its tensor, for the message.
     """
     pairs = zip(shape[::-1], wanted[::-1], strict=False)
     is_wrong = len(shape) > len(wanted) or any(n not in (1, m) for n, m in pairs)
-    reject(is_wrong, f"scales or zero points {list(one.shape)} for {list(x.shape)}")
+    reject(is_wrong, f"scales or zero points {list(parameter.shape)} for {list(x.shape)}")
 
 
 def wide(x: Array) -> Array:
@@ -359,14 +384,14 @@ class Accumulated:
 Quotients: TypeAlias = Callable[[Accumulated], Array]
 
 
-def by_factor(found: Accumulated) -> Array:
+def by_factor(accumulated: Accumulated) -> Array:
     """Return the sums times a_scale * b_scale / y_scale, as float32 has it or anything finer.
 
     The bias, if there is one, is added to the sums before. Sums that float32 does not hold may be
     rounded.
     """
-    exact = found.with_bias()
-    factor = found.a * found.b / found.y
+    exact = accumulated.with_bias()
+    factor = accumulated.a * accumulated.b / accumulated.y
     if isinstance(exact, xp.Number):
         return exact * factor
     y = real(exact)
@@ -374,17 +399,17 @@ def by_factor(found: Accumulated) -> Array:
     return (xp.inexact(y, is_lost) if is_lost.any() else y) * factor
 
 
-def dequantized(found: Accumulated) -> Array:
+def dequantized(accumulated: Accumulated) -> Array:
     """Return the product of both factors, each times its scale first, over the output's scale.
 
     The bias, if there is one, is added times both scales.
     """
-    first, second = found.factors.differences
-    a, b = found.scales_of_factors
-    y = found.factors.product(real(first) * a, real(second) * b)
-    if found.bias is not None:
-        y = y + real(found.bias) * (found.a * found.b)
-    return y / found.y
+    first, second = accumulated.factors.differences
+    a, b = accumulated.scales_of_factors
+    y = accumulated.factors.product(real(first) * a, real(second) * b)
+    if accumulated.bias is not None:
+        y = y + real(accumulated.bias) * (accumulated.a * accumulated.b)
+    return y / accumulated.y
 
 
 @dataclass(frozen=True)
@@ -448,7 +473,7 @@ def requantized(
         reject(is_refused, f"a scale of shape {shape}; allowed: a scalar")
     a = how.place(first.scale, first.x, first.entries)
     b = how.place(second.scale, second.x, second.entries)
-    found = Accumulated(
+    accumulated = Accumulated(
         factors,
         (a, b),
         sums,
@@ -456,7 +481,10 @@ def requantized(
         *onto(a, b, first.x, second.x),
         xp.reshape(output.scale, ()),
     )
-    scales = [np.asarray(xp.values_of(scale), np.float64) for scale in (found.a, found.b, found.y)]
+    scales = [
+        np.asarray(xp.values_of(scale), np.float64)
+        for scale in (accumulated.a, accumulated.b, accumulated.y)
+    ]
     if not all(((np.abs(x) > 2.0**-40) & (np.abs(x) < 2.0**40)).all() for x in scales):
         leave_open("nothing is said of scales that are 0, or that may leave the range of products")
     a_is_power, b_is_power, y_is_power = (np.frexp(x)[0] == 0.5 for x in scales)
@@ -464,7 +492,7 @@ def requantized(
     out = dtypes.of(zero)
     assert out is not None  # The schema lists the types of zero points.
     return quantized(
-        [how.quotients(found)],
+        [how.quotients(accumulated)],
         exact_values(zero),
         Target(out),
         is_exact & a_is_power & b_is_power & y_is_power,
@@ -646,25 +674,25 @@ def signs_mistaken(x: Array, zero: Array, entries: Entries) -> Array:
     return without_zero_point(same_bits(x, **OTHER_SIGNEDNESS), zero, entries)
 
 
-def first_entry(one: Array, x: Array, entries: Entries) -> Array:
+def first_entry(parameter: Array, x: Array, entries: Entries) -> Array:
     """Mutant of a place: the first entry's scale or zero point is that of all.
 
     Raises InvalidNode for a shape that does not stretch to the entries, or that SHAPE_OF_SCALES
     refuses; NotSupported, while judging, for one of each element.
     """
-    return beside(one, x, entries)[(slice(0, 1),) * one.ndim]
+    return beside(parameter, x, entries)[(slice(0, 1),) * parameter.ndim]
 
 
-def crossed(one: Array, x: Array, entries: Entries) -> Array:
+def crossed(parameter: Array, x: Array, entries: Entries) -> Array:
     """Mutant of a place: in squares, rows have the values of columns, and the other way round.
 
     Raises InvalidNode for a shape that does not stretch to the entries, or that SHAPE_OF_SCALES
     refuses; NotSupported, while judging, for one of each element.
     """
-    is_square = entries in (ROWS, COLUMNS) and one.ndim == 1 and x.shape[:1] == x.shape[1:]
+    is_square = entries in (ROWS, COLUMNS) and parameter.ndim == 1 and x.shape[:1] == x.shape[1:]
     if not is_square:
-        return beside(one, x, entries)
-    return beside(one, x, COLUMNS if entries == ROWS else ROWS)
+        return beside(parameter, x, entries)
+    return beside(parameter, x, COLUMNS if entries == ROWS else ROWS)
 
 
 def products_of_zero_points(factors: Factors) -> Array:
@@ -703,7 +731,7 @@ def in_pairs(a: Array, b: Array) -> Array:
 
 
 #: Mutants of sums, by name: a text, and the sums.
-SumsTable: TypeAlias = Mapping[str, tuple[str, Sums]]
+SumsTable: TypeAlias = NamedMutants[Sums]
 OF_SUMS: SumsTable = {
     "zero_points_added": ("zero points were added", Sums(difference=zero_points_added)),
     "differences_wrap": (
@@ -752,46 +780,46 @@ def no_output_zero_point(q: Array, zero: Array, out: Target) -> Array:
     return converted(q, zero * 0, out)
 
 
-def multiplied_by_output_scale(found: Accumulated) -> Array:
+def multiplied_by_output_scale(accumulated: Accumulated) -> Array:
     """Mutant: the output's scale multiplies."""
-    return found.with_bias() * (found.a * found.b * found.y)
+    return accumulated.with_bias() * (accumulated.a * accumulated.b * accumulated.y)
 
 
-def first_scale_ignored(found: Accumulated) -> Array:
+def first_scale_ignored(accumulated: Accumulated) -> Array:
     """Mutant: the first factor has no scale."""
-    return found.with_bias() * (found.b / found.y)
+    return accumulated.with_bias() * (accumulated.b / accumulated.y)
 
 
-def second_scale_ignored(found: Accumulated) -> Array:
+def second_scale_ignored(accumulated: Accumulated) -> Array:
     """Mutant: the second factor has no scale."""
-    return found.with_bias() * (found.a / found.y)
+    return accumulated.with_bias() * (accumulated.a / accumulated.y)
 
 
-def output_scale_ignored(found: Accumulated) -> Array:
+def output_scale_ignored(accumulated: Accumulated) -> Array:
     """Mutant: the output has no scale."""
-    return found.with_bias() * (found.a * found.b)
+    return accumulated.with_bias() * (accumulated.a * accumulated.b)
 
 
-def factor_in(kind: Any, found: Accumulated) -> Array:
+def factor_in(kind: Any, accumulated: Accumulated) -> Array:
     """Mutant: the factor is rounded to a type of 16 bits."""
-    factor = found.a * found.b / found.y
-    return found.with_bias() * factor.astype(kind).astype(np.float32)
+    factor = accumulated.a * accumulated.b / accumulated.y
+    return accumulated.with_bias() * factor.astype(kind).astype(np.float32)
 
 
-def bias_not_scaled(found: Accumulated) -> Array:
+def bias_not_scaled(accumulated: Accumulated) -> Array:
     """Mutant: the bias is in the output's unit."""
-    bias = 0 if found.bias is None else found.bias
-    return found.sums * (found.a * found.b / found.y) + bias
+    bias = 0 if accumulated.bias is None else accumulated.bias
+    return accumulated.sums * (accumulated.a * accumulated.b / accumulated.y) + bias
 
 
-def first_bias_for_all(found: Accumulated) -> Array:
+def first_bias_for_all(accumulated: Accumulated) -> Array:
     """Mutant: each filter has the first one's bias."""
-    bias = None if found.bias is None else found.bias[:1]
-    return by_factor(replace(found, bias=bias))
+    bias = None if accumulated.bias is None else accumulated.bias[:1]
+    return by_factor(replace(accumulated, bias=bias))
 
 
 #: Mutants of outputs with scales, by name: a text, and the requantizer.
-ScalesTable: TypeAlias = Mapping[str, tuple[str, Requantizer]]
+ScalesTable: TypeAlias = NamedMutants[Requantizer]
 OF_SCALES: ScalesTable = {
     **{
         name: (text, Requantizer(convert=TO_INTEGERS[same][1]))
@@ -858,7 +886,7 @@ OF_BIAS: ScalesTable = {
 }
 
 
-def with_sums(table: SumsTable) -> dict[str, tuple[str, Requantizer]]:
+def with_sums(table: SumsTable) -> NamedMutants[Requantizer]:
     """Return mutants of sums as those of outputs with scales."""
     return {name: (text, Requantizer(sums=sums)) for name, (text, sums) in table.items()}
 
@@ -866,8 +894,8 @@ def with_sums(table: SumsTable) -> dict[str, tuple[str, Requantizer]]:
 def declare_mutants(
     op: Operator,
     versions: Any,
-    mutants: Mapping[str, tuple[str, Any]],
-    of_pairs: Mapping[str, tuple[str, Any]],
+    mutants: NamedMutants[Any],
+    of_pairs: NamedMutants[Any],
 ) -> None:
     """Declare the mutants of an operator; those of pairs concern uint8 alone.
 

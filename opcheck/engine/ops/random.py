@@ -22,6 +22,7 @@ from opcheck.dtypes import DType
 from opcheck.engine.axes import check_size, scalar
 from opcheck.engine.operators import (
     Formula,
+    NamedMutants,
     Operator,
     formulas_of_versions,
     operator,
@@ -583,7 +584,7 @@ def nothing_dropped(u: Floats, data: Floats, ratio: float) -> tuple[Floats, Bool
     return data, u >= 0
 
 
-Mutants: TypeAlias = Mapping[str, tuple[str, Distribution]]
+Mutants: TypeAlias = NamedMutants[Distribution]
 
 NORMAL_MUTANTS: Mutants = {
     "scale_is_a_variance": ("scale was the variance", scale_is_a_variance),

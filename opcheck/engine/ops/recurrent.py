@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from opcheck import numbers as xp, opset
 from opcheck.engine.operators import (
     Formula,
+    NamedMutants,
     Operator,
     check_one_of,
     check_shape,
@@ -1061,7 +1062,7 @@ def joined_in_order(order: Sequence[int], count: int, *parts: Tensor) -> Tensor:
     return xp.concat([*moved, *parts[count:]], axis=1)
 
 
-def layer_mutants(layer: Layer) -> dict[str, tuple[str, Layer]]:
+def layer_mutants(layer: Layer) -> NamedMutants[Layer]:
     """Return the mutants that all three operators have, by name: a text, and the layer."""
     return {
         "padding_read_first": (
@@ -1105,7 +1106,7 @@ def layer_mutants(layer: Layer) -> dict[str, tuple[str, Layer]]:
 
 def gate_order_mutants(
     layer: Layer, name: str, gates: str, order: Sequence[int]
-) -> dict[str, tuple[str, Layer]]:
+) -> NamedMutants[Layer]:
     """Return the mutants that take the gates in another order in W, in R and in the biases.
 
     gates: the order in words; order: the place of each gate in the text's order.
@@ -1151,7 +1152,7 @@ def tanh_step(step: Step) -> tuple[Tensor]:
     return (xp.tanh(step.gate(0, H)),)
 
 
-LSTM_CELLS: Mapping[str, tuple[str, Cell]] = {
+LSTM_CELLS: NamedMutants[Cell] = {
     "output_gate_sees_the_old_cell": (
         "the output gate's peephole saw the cell's state before",
         partial(lstm_with, output_sees_the_old_cell=True),
@@ -1170,7 +1171,7 @@ LSTM_CELLS: Mapping[str, tuple[str, Cell]] = {
     ),
     "g_serves_for_h": ("the second activation served for the third", lstm_with_g_for_h),
 }
-GRU_CELLS: Mapping[str, tuple[str, Cell]] = {
+GRU_CELLS: NamedMutants[Cell] = {
     "update_exchanged": (
         "the update gate multiplied the new part, and not the state",
         partial(gru_with, update=weighted_the_other_way),
@@ -1184,7 +1185,7 @@ GRU_CELLS: Mapping[str, tuple[str, Cell]] = {
         partial(gru_with, is_linear=is_0),
     ),
 }
-RNN_CELLS: Mapping[str, tuple[str, Cell]] = {
+RNN_CELLS: NamedMutants[Cell] = {
     "tanh_always": ("the activation was the tangent, whatever its name", tanh_step),
 }
 
@@ -1193,8 +1194,8 @@ def declare_mutants(
     op: Operator,
     versions: Callable[..., Mapping[int, Formula]],
     layer: Layer,
-    cells: Mapping[str, tuple[str, Cell]],
-    orders: Mapping[str, tuple[str, Layer]],
+    cells: NamedMutants[Cell],
+    orders: NamedMutants[Layer],
 ) -> None:
     """Declare the mutants of an operator: of its cell, of every layer, of the order of gates.
 
@@ -1212,7 +1213,7 @@ declare_mutants(GRU, gru, GRU_LAYER, GRU_CELLS, RZH)
 declare_mutants(RNN, rnn, RNN_LAYER, RNN_CELLS, {})
 
 
-def slice_mutants(layer: Layer, gates: Sequence[str]) -> dict[str, tuple[str, Layer]]:
+def slice_mutants(layer: Layer, gates: Sequence[str]) -> NamedMutants[Layer]:
     """Return the mutants in which a gate reads the weights of another one, too, or both do.
 
     gates: their names in the text's order. Biases are right, or not: each is a mutant of its own.
@@ -1231,10 +1232,12 @@ def slice_mutants(layer: Layer, gates: Sequence[str]) -> dict[str, tuple[str, La
     return mutants
 
 
-def gate_slices(
-    layer: Layer, order: Sequence[int], name: str, text: str
-) -> dict[str, tuple[str, Layer]]:
-    """Return the mutants of one order of slices: of W, R and the biases, and of W and R alone."""
+def gate_slices(layer: Layer, order: Sequence[int], name: str, text: str) -> NamedMutants[Layer]:
+    """Return the mutants that take the slices of gates in `order`.
+
+    There are two: of W, R and the biases, and of W and R alone. name, text: how those of both
+    begin, to which they add where.
+    """
     return {
         f"{name}{suffix}": (
             f"{text} {where}",

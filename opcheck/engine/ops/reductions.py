@@ -551,6 +551,10 @@ SHIFT_MUTANTS = {
 }
 
 
+#: Sums of magnitudes and of squares, and their roots, which are never negative.
+NORMS = ("ReduceL1", "ReduceL2", "ReduceSumSquare")
+
+
 def declare(name: str, reductions: tuple[Reduction, ...]) -> None:
     """Declare an operator with its formulas and mutants, in the engine's table of operators.
 
@@ -562,6 +566,7 @@ def declare(name: str, reductions: tuple[Reduction, ...]) -> None:
         module=__name__,
         exact=name in ("ReduceMax", "ReduceMin"),
         constant=WITHOUT_LOGARITHMS if "Log" in name else (),
+        low=0.0 if name in NORMS else None,
     )
     op.formula_and_alternatives(partial(each_version, name), *reductions)
     op.mutant_table(AXES_MUTANTS, build=partial(along_other_axes, name, reductions[0]))

@@ -36,6 +36,7 @@ from opcheck.engine.interpolation import (
 )
 from opcheck.engine.operators import (
     Formula,
+    NamedMutants,
     check_one_of,
     check_shape,
     leave_open,
@@ -1010,7 +1011,7 @@ CONFUSED = (
     ("round_prefer_floor", "round_prefer_ceil"),
     ("round_prefer_floor", "floor"),
 )
-RESIZE_MUTANTS: Mapping[str, tuple[str, Resizing]] = {
+RESIZE_MUTANTS: NamedMutants[Resizing] = {
     **{
         f"{old}_is_{new}": (f"{old} was {new}", Resizing(partial(renamed, old, new)))
         for old, new in CONFUSED
@@ -1280,7 +1281,7 @@ def tiled(X: Array, scales: Sequence[float], mode: str) -> Array:
     return xp.tile(X, [int(scale) for scale in scales])
 
 
-UPSAMPLE_MUTANTS: Mapping[str, tuple[str, Upsampling]] = {
+UPSAMPLE_MUTANTS: NamedMutants[Upsampling] = {
     "scales_reversed": (
         "scales came from the last axis to the first",
         Upsampling(scales_reversed),

@@ -7,7 +7,7 @@ element beyond its edge an image goes on as it ends.
 The parts of the file: regions and their places; the pooling of a bin; the operator; its mutants.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -22,6 +22,7 @@ from opcheck.dtypes import DTYPES
 from opcheck.engine.axes import check_size, elements_at
 from opcheck.engine.interpolation import FloatArray
 from opcheck.engine.operators import (
+    NamedMutants,
     check_one_of,
     formulas_of_versions,
     leave_open,
@@ -466,7 +467,7 @@ def bins_by_columns(samples: Array) -> Array:
     return Y.swapaxes(1, 2).reshape(Y.shape)
 
 
-MUTANTS: Mapping[str, tuple[str, Aligning]] = {
+MUTANTS: NamedMutants[Aligning] = {
     "y_before_x": ("y came before x", Aligning(read=y_before_x)),
     "ends_as_sizes": ("x2 and y2 were width and height", Aligning(read=ends_as_sizes)),
     "first_image_for_all": (
@@ -509,7 +510,7 @@ MUTANTS: Mapping[str, tuple[str, Aligning]] = {
     "bins_by_columns": ("bins came by columns", Aligning(average=bins_by_columns)),
 }
 #: Mutants of what version 10 does not have.
-MUTANTS_OF_SHIFTS: Mapping[str, tuple[str, Aligning]] = {
+MUTANTS_OF_SHIFTS: NamedMutants[Aligning] = {
     "never_shifted": ("half_pixel did not shift coordinates", Aligning(ends=never_shifted)),
     "shifted_on": ("half_pixel shifted coordinates by +0.5", Aligning(ends=shifted_on)),
     "shifted_before_scaled": (

@@ -21,6 +21,7 @@ from opcheck.engine.axes import from_either_end, listed, scalar, stretches
 from opcheck.engine.operators import (
     Formula,
     FormulaBuilder,
+    NamedMutants,
     Operator,
     formulas_of_versions,
     operator,
@@ -242,7 +243,7 @@ def with_unchecked_position(change: Change) -> Editing:
     return Editing(partial(misread_unchecked, change))
 
 
-MISREAD: Mapping[str, tuple[str, Editing]] = {
+MISREAD: NamedMutants[Editing] = {
     "minus_sign_dropped": (
         "the minus sign of a position was dropped",
         with_position(minus_sign_dropped),
@@ -256,7 +257,7 @@ MISREAD: Mapping[str, tuple[str, Editing]] = {
         with_position(from_the_other_end),
     ),
 }
-OUT_OF_RANGE: Mapping[str, tuple[str, Editing]] = {
+OUT_OF_RANGE: NamedMutants[Editing] = {
     "position_clamped": (
         "a position out of range was taken for the nearest in it",
         with_unchecked_position(position_clamped),
@@ -270,7 +271,7 @@ OUT_OF_RANGE: Mapping[str, tuple[str, Editing]] = {
         with_unchecked_position(position_in_32_bits),
     ),
 }
-DEFAULTS: Mapping[str, tuple[str, Editing]] = {
+DEFAULTS: NamedMutants[Editing] = {
     "zero_is_the_default": (
         "position 0 was taken for a missing one",
         with_position(zero_is_the_default),
@@ -350,15 +351,15 @@ def empty_not_counted(*input_sequence: Array) -> Array:
     return np.array(sum(x.size > 0 for x in input_sequence))
 
 
-SCALARS_ARE_VECTORS: Mapping[str, tuple[str, Make]] = {
+SCALARS_ARE_VECTORS: NamedMutants[Make] = {
     "scalars_are_vectors": ("scalars became vectors of one", scalars_are_vectors),
 }
-SHAPES: Mapping[str, tuple[str, Make]] = {
+SHAPES: NamedMutants[Make] = {
     "one_shape_alone": ("tensors of several shapes were not supported", one_shape_alone),
     "empty_dropped": ("empty tensors were dropped", empty_dropped),
     **SCALARS_ARE_VECTORS,
 }
-EDITED: Mapping[str, tuple[str, Editing]] = {
+EDITED: NamedMutants[Editing] = {
     name: (text, Editing(make=make)) for name, (text, make) in SHAPES.items()
 }
 SEQUENCE_CONSTRUCT.mutant_table(SHAPES, build=sequence_construct)
@@ -617,7 +618,7 @@ def rest_to_the_last(sizes: list[int], length: int) -> list[int]:
     return [*before, length - sum(before)]
 
 
-SPLIT_MUTANTS: Mapping[str, tuple[str, Splitting]] = {
+SPLIT_MUTANTS: NamedMutants[Splitting] = {
     "number_of_parts": ("a scalar was the number of parts", Splitting(number_of_parts)),
     "last_chunk_dropped": (
         "a smaller last chunk was dropped, so that nothing fits",

@@ -21,6 +21,7 @@ from opcheck import numbers as xp
 from opcheck.engine.axes import from_either_end, from_the_front, matrix_of
 from opcheck.engine.operators import (
     FormulaBuilder,
+    NamedMutants,
     Operator,
     check_one_of,
     check_shape,
@@ -43,7 +44,7 @@ NegativeLogLikelihoodLoss Softmax SoftmaxCrossEntropyLoss"""
 #: Makes a tensor of the same shape, row by row, from a tensor and the axis of its rows.
 RowFunction: TypeAlias = Callable[[Array, int], Array]
 #: Wrong functions of rows by the name of the mutant, each with a text.
-RowMutants: TypeAlias = Mapping[str, tuple[str, RowFunction]]
+RowMutants: TypeAlias = NamedMutants[RowFunction]
 
 AXIS_BEHIND_THE_LAST = Ruling(
     "axis-behind-the-last",
@@ -490,7 +491,7 @@ class RowFormulas:
     ends: Ends
 
     def declare(self, op: Operator, build: FormulaBuilder, ruling: Ruling) -> None:
-        """Declare them of an operator; `ruling` reads the rows with infinity.
+        """Declare the formula and the alternatives of `op`; `ruling` reads rows with infinity.
 
         `build` makes the formulas of each version from a function of rows. Raises WrongOperator for
         one that contradicts its schema.
@@ -928,7 +929,7 @@ def any_effective_rank(rank: int) -> bool:
     return 2 < rank <= MAX_RANK
 
 
-def last_axis_mutants(rows: LastAxis) -> dict[str, tuple[str, LastAxis]]:
+def last_axis_mutants(rows: LastAxis) -> NamedMutants[LastAxis]:
     """Return the mutants of an operator without Axes, by name, each with a text."""
     return {
         "nine_dimensions_accepted": (
@@ -1006,7 +1007,7 @@ def one_after_another(x: Array, axes: Sequence[int], of_rows: RowFunction) -> Ar
     return reduce(lambda y, axis: jointly(y, [axis], of_rows), sorted(axes), x)
 
 
-def joint_axes_mutants(rows: JointAxes) -> dict[str, tuple[str, JointAxes]]:
+def joint_axes_mutants(rows: JointAxes) -> NamedMutants[JointAxes]:
     """Return the mutants that all operators with Axes have, by name, each with a text."""
     # Mutants of the order of the axes take them in that order.
     in_order = replace(rows, joined=jointly)
@@ -1062,7 +1063,7 @@ def joint_axes_mutants(rows: JointAxes) -> dict[str, tuple[str, JointAxes]]:
     }
 
 
-def tie_mutants(rows: JointAxes) -> dict[str, tuple[str, JointAxes]]:
+def tie_mutants(rows: JointAxes) -> NamedMutants[JointAxes]:
     """Return the mutants where the order of the axes decides which maximum is the first.
 
     They are by name, each with a text.
@@ -1380,7 +1381,7 @@ def scores_themselves(x: Array, axis: int) -> Array:
     return x
 
 
-MEANS: Mapping[str, tuple[str, Mean]] = {
+MEANS: NamedMutants[Mean] = {
     "mean_of_all": (
         "the sum was divided by the number of samples, though weighted or ignored",
         mean_of_all,

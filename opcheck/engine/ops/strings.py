@@ -530,7 +530,7 @@ def cleaned(
 NORMALIZER.formula(build=string_normalizer)(cleaned)
 
 
-# Mutants of StringNormalizer.
+# Mutants of StringNormalizer. They take what `cleaned` takes, and return all texts that are left.
 
 
 def case_changed_first(

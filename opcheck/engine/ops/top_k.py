@@ -16,6 +16,7 @@ from opcheck import numbers as xp
 from opcheck.engine.axes import from_either_end, from_the_front, from_the_front_or_last
 from opcheck.engine.operators import (
     Formula,
+    NamedMutants,
     formulas_of_versions,
     operator,
     raise_unspecified,
@@ -340,7 +341,7 @@ def values_alone_sorted(x: Array, values: Array, indices: Array, axis: int) -> S
     return values, np.sort(indices, axis)
 
 
-CHANGES: Mapping[str, tuple[str, Change]] = {
+CHANGES: NamedMutants[Change] = {
     "places_in_the_tensor": ("Indices were places in the whole tensor", places_in_the_tensor),
     "places_in_the_output": ("Indices were places in the output", places_in_the_output),
     "places_from_1": ("Indices counted from 1", places_from_1),

@@ -18,6 +18,7 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.operators import (
+    NamedMutants,
     Operator,
     check_one_of,
     formulas_of_versions,
@@ -181,7 +182,7 @@ class Squares:
 
 
 #: A text, and the squares of Adagrad or Adam.
-MUTANTS_OF_SQUARES: Mapping[str, tuple[str, Squares]] = {
+MUTANTS_OF_SQUARES: NamedMutants[Squares] = {
     "epsilon_under_the_root": ("epsilon was added under the root", Squares(root_of_sum)),
     "epsilon_as_floor": (
         "epsilon was the least that the root could be",
@@ -195,7 +196,7 @@ MUTANTS_OF_SQUARES: Mapping[str, tuple[str, Squares]] = {
 }
 
 
-def declare(op: Operator, method: Method, mutants: Mapping[str, tuple[str, Step]]) -> None:
+def declare(op: Operator, method: Method, mutants: NamedMutants[Step]) -> None:
     """Declare the formula of an operator, and mutants: of its step, and of the order of tensors.
 
     `mutants` has a text and a wrong step for each name. Raises WrongOperator for a formula that

@@ -257,7 +257,7 @@ def counted_votes(at: Places, votes: Votes) -> tuple[Mask, Array]:
     check_size((votes.count,))
     times = (at[:, :, np.newaxis] == votes.leaves).sum(axis=1)
     most = max(1, times.max(initial=0))
-    is_cast = np.concatenate([times > one for one in range(most)], axis=1)
+    is_cast = np.concatenate([times > earlier for earlier in range(most)], axis=1)
     is_for_target = np.tile(votes.targets, most)[:, np.newaxis] == np.arange(votes.count)
     weights = xp.reshape(xp.tile(votes.weights, (most,)), (1, -1, 1))
     return is_cast[:, :, np.newaxis] & is_for_target, weights
@@ -612,14 +612,14 @@ def members_of(modes: NDArray[np.uint8], values: NDArray[Any]) -> NDArray[np.flo
         values = np.append(values, np.array(np.nan, values.dtype))
     places = np.flatnonzero(modes == MEMBER)
     ends = np.flatnonzero(values != values)
-    sets = [one[:-1] for one in np.split(values, ends + 1)[:-1]]
-    if not all(one.size for one in sets):
+    sets = [members_of_node[:-1] for members_of_node in np.split(values, ends + 1)[:-1]]
+    if not all(members_of_node.size for members_of_node in sets):
         raise_unspecified("empty sets")
     reject(len(sets) != len(places), f"{len(sets)} sets for {len(places)} nodes")
-    most = max((one.size for one in sets), default=0)
+    most = max((members_of_node.size for members_of_node in sets), default=0)
     members = np.full((len(modes), most), np.nan)
-    for place, one in zip(places, sets, strict=True):
-        members[place, : one.size] = one
+    for place, members_of_node in zip(places, sets, strict=True):
+        members[place, : members_of_node.size] = members_of_node
     return members
 
 

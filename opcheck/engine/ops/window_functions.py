@@ -18,6 +18,7 @@ from opcheck.dtypes import DType
 from opcheck.engine.axes import check_size, scalar
 from opcheck.engine.operators import (
     Formula,
+    NamedMutants,
     formulas_of_versions,
     operator,
     raise_unspecified,
@@ -188,7 +189,7 @@ def rounded_up(y: Array) -> Array:
     return np.ceil(y - 1e-6)
 
 
-def point_mutants(points: Points, others: Shares) -> Mapping[str, tuple[str, Points]]:
+def point_mutants(points: Points, others: Shares) -> NamedMutants[Points]:
     """Return the mutants of a window's points by name, each with a text.
 
     `others` are the shares that it might have.
@@ -222,7 +223,7 @@ def point_mutants(points: Points, others: Shares) -> Mapping[str, tuple[str, Poi
     }
 
 
-CUT_MUTANTS: Mapping[str, tuple[str, Function]] = {
+CUT_MUTANTS: NamedMutants[Function] = {
     "rounded_to_nearest": ("integers were rounded and not cut off", np.rint),
     "rounded_up": ("integers were rounded up", rounded_up),
 }

@@ -183,12 +183,22 @@ class Suggested:
     @property
     def may_be_refused(self) -> bool:
         """True if a refusal is a warning."""
-        return any(suggestion.scope != "elements" for suggestion in self.suggestions)
+        return self.about_refusals() is not None
 
     @property
     def covers_everything(self) -> bool:
         """True if the node may be refused, or if no output has an element that the text states."""
         return self.may_be_refused or all(mask.all() for mask in self.masks)
+
+    def without(self, suggestion: Suggestion) -> "Suggested | None":
+        """Return the other suggestions; None if there are none."""
+        found = tuple(each for each in self.found if each[0] is not suggestion)
+        return replace(self, found=found) if found else None
+
+    def about_refusals(self) -> "Suggested | None":
+        """Return the suggestions that make a refusal a warning; None if there are none."""
+        found = tuple(each for each in self.found if each[0].scope != "elements")
+        return replace(self, found=found) if found else None
 
     def excused(self, place: int, output: Array) -> Array:
         """Return a mask of the elements of a backend's output that need not be the right ones.

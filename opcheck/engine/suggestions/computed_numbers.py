@@ -208,7 +208,10 @@ def with_a_slope_that_broadcasts(subject: Subject) -> Iterator[Node]:
 def of_axes_of_vectors(subject: Subject) -> Masks | None:
     """Cover a vector with a scale for each element, of version 19."""
     scale = subject.input(1)
-    is_vector = subject.first.ndim == 1 and scale is not None and scale.ndim == 1
+    if scale is None or not scale.size:
+        # There is no first scale that could be that of the whole tensor.
+        return None
+    is_vector = subject.first.ndim == 1 and scale.ndim == 1
     return subject.all_if(subject.since == 19 and is_vector)
 
 

@@ -331,12 +331,24 @@ def of_reflections_beyond_the_axis(subject: Subject) -> Masks | None:
         return subject.all_if(subject.first.ndim == 0)
     if subject.since <= 2:
         return subject.all()
-    pads = subject.input(1)
-    x = subject.first
-    if pads is None or len(pads) != 2 * x.ndim:
+    if subject.input(1) is None:
         return None
-    sizes = [*x.shape, *x.shape]
-    return subject.all_if(any(pad >= size for pad, size in zip(pads, sizes, strict=True)))
+    x = subject.first
+    ends = _padded_ends(subject, subject.input(1))
+    is_beyond = any(max(begin, end) >= x.shape[axis] for axis, (begin, end) in ends.items())
+    return subject.all_if(is_beyond)
+
+
+def _padded_ends(subject: Subject, pads: Any) -> dict[int, tuple[int, int]]:
+    """Return how much is padded before and behind, by axis, which may be negative.
+
+    pads: the beginnings of all axes, and then the ends; from version 18 on, of the axes that the
+    node names.
+    """
+    ends = np.reshape(np.asarray(pads), (2, -1)).T.tolist()
+    named = subject.input(3)
+    axes = range(subject.first.ndim) if named is None else named.tolist()
+    return {axis: (begin, end) for axis, (begin, end) in zip(axes, ends, strict=True)}
 
 
 #: From places along an axis, beyond its ends too, and its length: the places of other padding.
@@ -360,9 +372,7 @@ def accepts_other_reflections(subject: Subject, outputs: Sequence[Array]) -> boo
     pads = subject.attribute("pads", subject.attribute("paddings", subject.input(1)))
     if subject.attribute("mode", "constant") != "reflect" or not x.size or pads is None:
         return False
-    ends = np.reshape(np.asarray(pads), (2, -1)).T.tolist()
-    axes = subject.input(3)
-    padded = dict(zip(range(x.ndim) if axes is None else axes.tolist(), ends, strict=True))
+    padded = _padded_ends(subject, pads)
     answers = []
     for reflected in _REFLECTIONS.values():
         places = [np.arange(size) for size in x.shape]

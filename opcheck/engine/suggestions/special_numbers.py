@@ -19,6 +19,8 @@ from opcheck.numbers.plain import axes_of
 
 #: The version of Floor and Ceil that mentions infinities and NaN.
 _SPECIAL_NUMBERS_ARE_STATED = 13
+#: The version of PRelu from which on slopes broadcast to the numbers.
+_SLOPES_BROADCAST = 7
 #: Integers up to this are exact in float64.
 _EXACT_IN_FLOAT64 = 2**53
 #: A function of the library may be off by so many half ULP where a suggestion admits its value.
@@ -31,6 +33,9 @@ _OF_POWERS_IN_FLOAT32 = 2.0**-16
 #: Operators that overflow in one step, whose sign is sure. Others add up: ∞ - ∞ is NaN, and where
 #: the sum of some terms overflows first, the sign is theirs.
 _OF_ONE_STEP = ("Add", "Sub", "Mul", "Pow", "PRelu", "SwiGLU")
+#: Operators that take many steps, of which the sign is sure: norms, and products. NaN may come of a
+#: compensated sum, and of an infinite partial product next to one that is 0.
+_OF_SURE_SIGN = ("GlobalLpPool", "LpPool", "ReduceL1", "ReduceL2", "ReduceProd", "ReduceSumSquare")
 
 
 def of_subnormals(subject: Subject) -> Masks | None:
@@ -137,11 +142,15 @@ def of_overflow(subject: Subject) -> Masks | None:
 def admits_beyond_the_range(subject: Subject, place: int, output: Array) -> Array:
     """Admit the infinity or the largest number of the right sign; of sums also NaN and the other.
 
-    The right number itself needs no admission: it is the exact one, in a wider type too.
+    Of norms and products, whose sign is sure, admit NaN too, and not the other sign. The right
+    number itself needs no admission: it is the exact one, in a wider type too.
     """
     got, dtype = real(output), _type_of(output)
     if subject.name in _OF_ONE_STEP:
         return _is_beyond(got, dtype, np.sign(real(subject.outputs[place])))
+    if subject.name in _OF_SURE_SIGN:
+        sign = np.sign(real(subject.outputs[place]))
+        return np.isnan(got) | _is_beyond(got, dtype, sign)
     return np.isnan(got) | _is_beyond(got, dtype)
 
 
@@ -340,8 +349,11 @@ def of_infinite_scales(subject: Subject) -> Masks | None:
 def of_slopes_of_no_number(subject: Subject) -> Masks | None:
     """Cover numbers of at least 0, of PRelu, that have an infinite slope or NaN."""
     x, slope = map(real, subject.node.given)
-    if np.isfinite(slope).all() or slope.shape not in (x.shape, (), (1,)):
-        return None
+    if subject.since < _SLOPES_BROADCAST and slope.size > 1 and slope.shape != x.shape:
+        # One slope for each channel, of axis 1.
+        slope = slope.reshape(-1, *[1] * (x.ndim - 2))
+    elif slope.size == 1:
+        slope = slope.reshape(())
     return (np.asarray((x >= 0) & ~np.isfinite(slope)),)
 
 

@@ -16,6 +16,7 @@ from opcheck.engine import dtypes_of
 from opcheck.engine.mutants import Mutant, causes_of, elements, guards_of, mutants_of, places
 from opcheck.engine.mutants.mutant import STATEFUL
 from opcheck.engine.mutants.schema import ELEMENTWISE
+from opcheck.engine.mutants.tensors import computed_up_to, not_computed
 from opcheck.engine.node import Node, operator_of
 from opcheck.engine.operators import every, find
 from opcheck.errors import InvalidNode, WrongOperator
@@ -39,6 +40,8 @@ OPS = [
     for since in find(domain, name).formulas  # type: ignore[union-attr]
 ]
 HARDMAX = OpVersion("", "Hardmax", 13)
+ABS = OpVersion("", "Abs", 13)
+IS_NAN = OpVersion("", "IsNaN", 20)
 FLOATS = ("bfloat16", "float16", "float32", "float64")
 
 #: What a clause in the past tense has.
@@ -293,6 +296,24 @@ def test_rows_are_left_over_where_there_is_enough_to_share() -> None:
         assert [sum(row) for row in made[0]] == [1] * computed + [0] * (count - computed)
     made = general("rows_left_over_by_four_threads", np.zeros((23, 80)))
     assert [sum(row) for row in made[0]] == [1] * 23
+
+
+@pytest.mark.parametrize(
+    ("passes", "answers"),
+    [(False, [[1, 2, 0], [1, 2, 3, 0]]), (True, [[1, 2, -3], [1, 2, 3, -4]])],
+)
+def test_the_rest_of_a_loop_is_zero_or_the_input(passes: bool, answers: list[list[int]]) -> None:
+    for answer in answers:
+        node = Node(ABS, (-np.arange(1.0, len(answer) + 1),), {})
+        made = computed_up_to(lambda size: size - 1, passes, node)
+        assert [out.tolist() for out in made] == [answer]
+
+
+def test_an_input_of_another_type_is_not_left_where_nothing_is_computed() -> None:
+    node = Node(IS_NAN, (np.array([1, np.nan]),), {})
+    assert not_computed(node.right[0], node, passes=True) is None
+    assert computed_up_to(lambda size: 0, True, node)[0].tolist() == [False, True]
+    assert computed_up_to(lambda size: 0, False, node)[0].tolist() == [False, False]
 
 
 def test_what_lies_beyond_1024_entries_is_read_again() -> None:

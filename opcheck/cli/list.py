@@ -525,6 +525,7 @@ def _cells_to_test(given: SupportOptions) -> "tuple[Asked, list[Floor]]":
     ops = given.ops
     if not ops and given.require is not None:
         ops = tuple(named_in(given.require))
+    options.check_scopes(given.addresses)
     scope = None if ops else options.scope_of(given.addresses)
     if scope is not None and not given.paths:
         ops = scope.operators

@@ -519,14 +519,9 @@ def scope_of(addresses: Sequence[str]) -> "Scope | None":
     A run asks each of its backends the same cases. Raises UsageError where they are for different
     operators, and for a part of a profile's `operators` that names nothing.
     """
-    from opcheck.backends.address import DEFAULT, profiles
     from opcheck.suite.scope import Scope
 
-    known = profiles(Path.cwd())
-    stated = {
-        address: frozenset(known[address].operators if address in known else ())
-        for address in addresses or DEFAULT
-    }
+    stated = _stated_operators(addresses)
     scopes = {*stated.values()}
     if len(scopes) > 1:
         each = [
@@ -537,6 +532,29 @@ def scope_of(addresses: Sequence[str]) -> "Scope | None":
         raise UsageError(f"backends for different operators: {'; '.join(each)}", hint)
     [parts] = scopes
     return Scope(sorted(parts)) if parts else None
+
+
+def check_scopes(addresses: Sequence[str]) -> None:
+    """Raise UsageError for a part of a profile's `operators` that names nothing.
+
+    A run that names its cases takes no scope of a profile, but a wrong one is told all the same.
+    """
+    from opcheck.suite.scope import Scope
+
+    for parts in _stated_operators(addresses).values():
+        if parts:
+            Scope(sorted(parts))
+
+
+def _stated_operators(addresses: Sequence[str]) -> dict[str, frozenset[str]]:
+    """Return what the profile of each backend states as `operators`, nothing where none does."""
+    from opcheck.backends.address import DEFAULT, profiles
+
+    known = profiles(Path.cwd())
+    return {
+        address: frozenset(known[address].operators if address in known else ())
+        for address in addresses or DEFAULT
+    }
 
 
 def within_scope(

@@ -479,6 +479,7 @@ def _selected_cases(
     selection = given.cases.selection
     # Files, operators and cases that are named are meant, whatever a profile says.
     is_named = given.cases.paths or selection.ops or selection.ids
+    options.check_scopes(given.backends.addresses)
     scope = None if is_named else options.scope_of(given.backends.addresses)
     needed = selection if scope is None else replace(selection, ops=scope.operators)
     interrupt.safe_place()

@@ -33,7 +33,14 @@ from opcheck.suite.discovery import SUFFIXES, case_files_in, is_case_file, real,
 from opcheck.suite.expand import CaseFile, Concrete, Expansion
 from opcheck.suite.fields import CaseEntry, HeadFields, validate
 from opcheck.suite.resolve import resolve
-from opcheck.suite.select import EVERYTHING, HUGE, LEVELS, Selection, operator_matcher
+from opcheck.suite.select import (
+    EVERYTHING,
+    HUGE,
+    LEVELS,
+    Selection,
+    check_dtypes,
+    operator_matcher,
+)
 
 _WHOLE_FILE = Mark(0, 0)
 #: Reads the cases of one file.
@@ -496,10 +503,12 @@ def load_all(
         inputs: A folder of files that a model is fed, see `suite.models.fed_from`.
 
     Raises CaseFileError with every problem of the files; UsageError for sizes that no model has,
-    wrong inputs, a folder of case files and test data, and node tests that do not exist.
+    wrong inputs, a folder of case files and test data, node tests that do not exist, and a selected
+    type that does not, before any file is read.
     """
     from opcheck.suite import models as of_models
 
+    check_dtypes(selection.dtypes)
     of_any_model = [path for path in dict.fromkeys(paths) if of_models.is_of_models(path)]
     models = [path for path in of_any_model if of_models.is_model(path)]
     tests = [path for path in of_any_model if path not in models]

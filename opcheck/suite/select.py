@@ -118,7 +118,7 @@ def choose(
     that no case has, an operator without a case for the other conditions next to one with some,
     and keywords that are no expression.
     """
-    _check_dtypes(selection.dtypes)
+    check_dtypes(selection.dtypes)
     _check_ids(cases, selection.ids, noun)
     _check_operators(cases, selection.ops, noun)
     _check_opsets(cases, selection.opsets, noun)
@@ -128,7 +128,7 @@ def choose(
     return chosen
 
 
-def _check_dtypes(wanted: Iterable[str]) -> None:
+def check_dtypes(wanted: Iterable[str]) -> None:
     """Raise UsageError for a name of no element type."""
     for dtype in wanted:
         if dtype not in dtypes.DTYPES:

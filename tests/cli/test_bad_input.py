@@ -59,6 +59,14 @@ def test_one_bad_file_among_good_ones_stops_the_run(run, tmp_path):
     assert "good.yaml" not in found.stderr
 
 
+@pytest.mark.parametrize("command", ["run", "list"])
+def test_a_type_that_does_not_exist_is_told_before_any_file_is_read(run, tmp_path, command):
+    (tmp_path / "wrong.yaml").write_text(FILES["unknown key"][0])
+    found = run(command, "wrong.yaml", "--dtype", "fp16", code=2)
+    assert "wrong.yaml" not in found.stderr
+    assert "fp16" in found.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
     [

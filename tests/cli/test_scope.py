@@ -112,6 +112,13 @@ def test_a_scope_of_nothing_is_a_usage_error(run, scoped, operators) -> None:
     run("run", "--level", "smoke", "-b", "mine", code=2)
 
 
+def test_a_wrong_scope_is_told_though_operators_are_named(run, scoped) -> None:
+    scoped("Conv@x")
+    found = run("run", "-b", "mine", "--op", "Hardmax", "--level", "smoke", code=2)
+    assert "Conv@x" in found.stderr
+    assert "Conv@x" in run("support", "-b", "mine", "--op", "Hardmax", code=2).stderr
+
+
 def test_a_scope_is_proposed_to_a_backend_that_lacks_most_operators(capsys) -> None:
     some = [OpVersion("", f"Op{number}", 1) for number in range(30)]
     answered = [record(Verdict.PASS, op=op, backend="mine") for op in some[:2]]

@@ -12,6 +12,7 @@ import opcheck
 from opcheck import opset
 from opcheck.compare import compare
 from opcheck.compare.outputs import computed_want
+from opcheck.dtypes import DTYPES, limits
 from opcheck.engine import Node, operator_of
 from opcheck.engine.operators import every, judging
 from opcheck.errors import NotSupported
@@ -76,11 +77,20 @@ NOT_PASSED = {
 }
 
 
+#: ONNX makes their data with ml_dtypes, which on some processors makes 0 of what is out of range,
+#: and on others cuts it off. The text leaves that open.
+OF_THE_PROCESSOR = r"test_cast(like)?_FLOAT(16)?_to_U?INT[24](_expanded)?"
+
+
 @pytest.mark.gate
 def test_the_engine_as_a_backend_passes_all_node_tests_but_these() -> None:
     cases = opcheck.load(["onnx-node/*"])
-    left = {n.name: n for n in opcheck.run(cases, ["numpy"]) if n.verdict != "pass"}
-    assert (len(cases), len(left)) == (1884, 23)
+    left = {
+        n.name: n
+        for n in opcheck.run(cases, ["numpy"])
+        if n.verdict != "pass" and not re.fullmatch(OF_THE_PROCESSOR, n.name)
+    }
+    assert (len(cases), len(left)) == (1884, 21)
     for name, result in left.items():
         (said,) = (said for n, said in NOT_PASSED.items() if re.fullmatch(f"test_({n})", name))
         assert re.fullmatch(said, result.reason), name
@@ -105,6 +115,10 @@ def answers(test: Any) -> None:
             if one.dtype.hasobject:
                 assert one.tolist() == want.tolist(), test.name
                 continue
+            if re.fullmatch(OF_THE_PROCESSOR, test.name):
+                low, high = limits(DTYPES[want.dtype.name])
+                held = (inputs[0] >= low) & (inputs[0] <= high)
+                one, want = one[held], want[held]
             near = want.dtype == ml_dtypes.bfloat16 or want.dtype.kind in "iu"
             near = near or test.name in OF_NOISE
             if near and admitted(schema, inputs, attrs, place, want):

@@ -178,13 +178,13 @@ def test_a_script_is_one_that_its_shell_reads(run, shell: str, tmp_path: Path) -
     script = run("completion", shell, code=0).stdout
     assert f"{COMPLETE_VARIABLE}={shell}_complete" in script
     if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed")
+        pytest.skip(f"not installed: {shell}")
     (tmp_path / "script").write_text(script)
     subprocess.run([shell, "-n", "script"], cwd=tmp_path, check=True)
 
 
 @pytest.mark.processes
-@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+@pytest.mark.skipif(shutil.which("bash") is None, reason="not installed: bash")
 def test_bash_asks_opcheck_and_shows_what_it_answers(run, tmp_path: Path) -> None:
     (tmp_path / "script").write_text(run("completion", "bash", code=0).stdout)
     ask = """

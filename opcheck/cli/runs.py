@@ -478,9 +478,8 @@ def _selected_cases(
 
     selection = given.cases.selection
     # Files, operators and cases that are named are meant, whatever a profile says.
-    is_named = given.cases.paths or selection.ops or selection.ids
-    options.check_scopes(given.backends.addresses)
-    scope = None if is_named else options.scope_of(given.backends.addresses)
+    is_named = bool(given.cases.paths or selection.ops or selection.ids)
+    scope = options.scope_of(given.backends.addresses, cases_are_named=is_named)
     needed = selection if scope is None else replace(selection, ops=scope.operators)
     interrupt.safe_place()
     all_cases = load_all(

@@ -74,8 +74,10 @@ def _stored(value: model.AttrValue | model.Typed) -> Any:
 def question(case: Case) -> Question:
     """Return the question that `case` asks: its task, data, other data, and that of its legal twin.
 
-    The twin is the invalid model made valid, None for others. Outputs have the ranks and types that
-    follow from the answers, where these are known; the answers themselves are not in it.
+    The twin is the invalid model made valid; of a node that the text lets a backend refuse for its
+    data, such as a division by 0, the node on harmless data. None for others. Outputs have the
+    ranks and types that follow from the answers, where these are known; the answers themselves are
+    not in it.
 
     Raises ValueError if its data cannot be made: a value overflows its type, a permutation has
     ties, a file cannot be read. MemoryError if they do not fit into memory. UsageError if a file of
@@ -97,6 +99,8 @@ def question(case: Case) -> Question:
                 readings = _own_readings(case, task, inputs)
             answers += _answers_for_ranks(case, task, inputs, readings)
         task = _with_ranks(case, task, twin, answers)
+    if any(isinstance(reading.answer, InvalidNode) for reading in readings):
+        twin = _on_harmless_data(task, inputs)
     asked = Question(
         task=task,
         inputs=inputs,
@@ -109,6 +113,37 @@ def question(case: Case) -> Question:
     if readings:
         _OWN_READINGS[asked] = readings
     return asked
+
+
+def _on_harmless_data(task: Task, inputs: tuple[Array, ...]) -> Question | None:
+    """Return the question of a node that no backend may refuse: the same one, on other data.
+
+    One input after the other, the last one first, has ones in place of its numbers. None if the
+    node may be refused on all of these, so that it is not the data that a backend refuses. Raises
+    MemoryError for outputs that do not fit into memory.
+    """
+    for place in reversed(range(len(inputs))):
+        if inputs[place].dtype.kind not in "fiu":
+            continue
+        harmless = (*inputs[:place], np.ones_like(inputs[place]), *inputs[place + 1 :])
+        if _may_not_be_refused(task, harmless):
+            return Question(
+                task=replace(task, case=f"{task.case}~legal"),
+                inputs=harmless,
+                second=harmless,
+                second_is_legal=True,
+            )
+    return None
+
+
+def _may_not_be_refused(task: Task, inputs: Sequence[Array]) -> bool:
+    """Return True if the engine has an answer for a node by each reading of the text."""
+    try:
+        with operators.judging():
+            readings = evaluate.each_answer(node_of(task, inputs))
+    except (InvalidNode, NotSupported):
+        return False
+    return not any(isinstance(reading.answer, InvalidNode) for reading in readings)
 
 
 def _task(case: Case, fed: Sequence[model.TensorSpec]) -> Task:

@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 from types import FrameType
 from typing import Any
 
@@ -17,8 +18,13 @@ CAN_FORK = sys.platform == "linux"
 
 #: The variable by which Python leaves the working directory out of its path for modules.
 _SAFE_PATH = "PYTHONSAFEPATH"
+#: Seconds between two calls of a check at safe places.
+_BETWEEN_CHECKS = 0.1
 _asked = False
 _shielded = _urgent = False
+#: What `safe_place` calls, the last one first.
+_checks: list[Callable[[], None]] = []
+_next_check = 0.0
 
 
 def install() -> None:
@@ -36,9 +42,41 @@ def asked() -> bool:
 
 
 def safe_place() -> None:
-    """Raise KeyboardInterrupt if the user has interrupted the program, which may end here."""
+    """Raise KeyboardInterrupt if the user has interrupted the program, which may end here.
+
+    Raises what a check raises that is called here; see `checking`.
+    """
     if _asked:
         raise KeyboardInterrupt
+    if _checks:
+        _call_check()
+
+
+def _call_check() -> None:
+    """Call the last check if the time has come; it may come to safe places itself."""
+    global _next_check
+    now = monotonic()
+    if now < _next_check:
+        return
+    _next_check = now + _BETWEEN_CHECKS
+    check = _checks.pop()
+    try:
+        check()
+    finally:
+        _checks.append(check)
+
+
+@contextmanager
+def checking(check: Callable[[], None]) -> Iterator[None]:
+    """Have `safe_place` call a check meanwhile, which may end what goes on by an exception.
+
+    It is called some times a second, and not in other processes.
+    """
+    _checks.append(check)
+    try:
+        yield
+    finally:
+        _checks.remove(check)
 
 
 @contextmanager
@@ -68,8 +106,9 @@ def end_with(parent: int) -> None:
 
 
 def follow(parent: int) -> None:
-    """Have this process, a copy of its `parent`, end with it, and leave Ctrl-C to it."""
+    """Have this process, a copy of its `parent`, end with it, and leave Ctrl-C and checks to it."""
     end_with(parent)
+    _checks.clear()
     # Programs that it starts do not inherit this handler.
     signal.signal(signal.SIGINT, lambda *_: None)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

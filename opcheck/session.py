@@ -116,6 +116,8 @@ class Session:
         self._is_connected = False
         #: Why the backends cannot be used, once that is known.
         self._failure: OpcheckError | None = None
+        #: Looks after backends that start, until they are connected.
+        self._starting = ExitStack()
         #: Where processes put files, once there are any.
         self._folder: Path | None = None
 
@@ -138,7 +140,10 @@ class Session:
             raise UsageError("no limits and jobs for a backend in this process", hint)
 
     def __enter__(self) -> Self:
-        """Start the backends, and wait for none; raises UsageError for all wrong addresses."""
+        """Start the backends, and wait for none; raises UsageError for all wrong addresses.
+
+        Until they are connected, safe places raise the errors of backends that cannot start.
+        """
         with ExitStack() as stack:
             here = [
                 InProcess(of_object(backend))
@@ -165,11 +170,22 @@ class Session:
                     next(pools) if isinstance(backend, str) else next(in_process)
                     for backend in self._given
                 ]
+            stack.enter_context(self._starting)
+            self._starting.enter_context(interrupt.checking(self._check_starting))
             self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *error: object) -> None:
         self._stack.close()
+
+    def _check_starting(self) -> None:
+        """Raise the errors of all backends if one of them is known not to start."""
+        try:
+            for pool in self._pools:
+                pool.look()
+        except OpcheckError:
+            workers.connect(self._pools)
+            raise
 
     @property
     def infos(self) -> list[BackendInfo]:
@@ -198,6 +214,7 @@ class Session:
             self.oracles |= self._stack.enter_context(oracles)
         if self._is_connected:
             return
+        self._starting.close()
         try:
             workers.connect(self._pools)
             if self._cluster:

@@ -5,12 +5,14 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
 import pytest
 
 import opcheck
+from opcheck import interrupt
 from opcheck.errors import BackendUnavailable, CaseFileError, UsageError
 from opcheck.model import Agreement, Verdict
 from opcheck.report import store
@@ -264,6 +266,25 @@ def test_a_case_that_cannot_be_asked_here_leaves_the_session_usable(
         assert raised.value == wording
         (result,) = session.run([right])
     assert result.verdict is Verdict.PASS
+
+
+def _come_to_safe_places() -> None:
+    """Do what takes a minute, unless something ends it."""
+    until = monotonic() + 60
+    while monotonic() < until:
+        interrupt.safe_place()
+
+
+def test_a_backend_that_cannot_start_ends_what_is_done_meanwhile() -> None:
+    with opcheck.Session(["py:no_such_module", "numpy?nope=1"]) as session:
+        caught = error_of(opcheck.UsageError, _come_to_safe_places)
+        # The errors of all, as where they are waited for.
+        waited = error_of(opcheck.UsageError, session.connect)
+    assert caught.lines() == waited.lines()
+    assert "no_such_module" in str(caught)
+    assert "nope" in str(caught)
+    # After the session nothing is looked after.
+    interrupt.safe_place()
 
 
 def test_a_backend_that_cannot_be_used_says_so_each_time() -> None:

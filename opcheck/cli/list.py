@@ -497,6 +497,9 @@ def support(given: SupportOptions) -> None:
     check_case_files(given.paths, "support")
     if given.lenient and given.require is None:
         raise UsageError("--lenient goes with --require CELLS")
+    if given.cluster is None:
+        # Before the suites are read, which takes longer.
+        offered = _tried_here(given, offered)
     cells, required = _cells_to_test(given)
     matrices = _matrices(given, offered, cells)
     _show_matrices(given.format, matrices)
@@ -517,6 +520,20 @@ def _offered(addresses: Sequence[str]) -> "list[Offer]":
     return each(offer_at, addresses)
 
 
+def _tried_here(given: SupportOptions, offered: "Sequence[Offer]") -> "list[Offer]":
+    """Return the backends with their information; if one cannot be used, end the program instead.
+
+    Each is started once on this machine.
+    """
+    from opcheck.backends.isolation.cleanup import guarded_folder
+    from opcheck.backends.offers import tried
+
+    with guarded_folder() as folder:
+        backends = tried(offered, folder, given.timeout or options.PATIENCE)
+    _exit_if_unusable(backends)
+    return backends
+
+
 def _cells_to_test(given: SupportOptions) -> "tuple[Asked, list[Floor]]":
     """Return the cells to test, each with its cases, and those that are required."""
     from opcheck.execution.support import cells_of, floors, matrix, named_in, with_all_core
@@ -525,8 +542,7 @@ def _cells_to_test(given: SupportOptions) -> "tuple[Asked, list[Floor]]":
     ops = given.ops
     if not ops and given.require is not None:
         ops = tuple(named_in(given.require))
-    options.check_scopes(given.addresses)
-    scope = None if ops else options.scope_of(given.addresses)
+    scope = options.scope_of(given.addresses, cases_are_named=bool(ops))
     if scope is not None and not given.paths:
         ops = scope.operators
     cases, _ = chosen_cases(given.paths, Selection(ops=ops))
@@ -542,7 +558,10 @@ def _cells_to_test(given: SupportOptions) -> "tuple[Asked, list[Floor]]":
 
 
 def _matrices(given: SupportOptions, offered: "Sequence[Offer]", cells: "Asked") -> "list[Matrix]":
-    """Test the cells on each backend; if one of them cannot be used, end the program instead."""
+    """Test the cells on each backend, those `offered`, which were tried unless on a cluster.
+
+    If a worker of the cluster cannot use one, end the program instead.
+    """
     from opcheck.backends.isolation.cleanup import guarded_folder
     from opcheck.report.support import Matrix
 
@@ -581,13 +600,12 @@ def _probes(
     folder: Path,
     stack: ExitStack,
 ) -> "tuple[Sequence[Offer], list[Probe]]":
-    """Start the backends, here or on a cluster that `stack` closes.
+    """Prepare to test the backends, here or on a cluster that `stack` closes.
 
     Returns:
         The backends, each with its information or its error, and for each a function that probes
-        its cells.
+        its cells. Those `offered` have it already, unless they are on a cluster.
     """
-    from opcheck.backends.offers import tried
     from opcheck.execution.support import probe_in_processes, settings_of
 
     settings = [
@@ -595,8 +613,7 @@ def _probes(
         for offer in offered
     ]
     if given.cluster is None:
-        backends = tried(offered, folder, given.timeout or options.PATIENCE)
-        return backends, [
+        return offered, [
             partial(probe_in_processes, its_settings, cells) for its_settings in settings
         ]
     from opcheck.cluster import hired, supported

@@ -513,16 +513,19 @@ def _hint_at_timed(op: str, timed: "Sequence[str]", *, is_file: bool) -> str:
     return misspelt or f"no case of it ships for these types and opsets; {others}"
 
 
-def scope_of(addresses: Sequence[str]) -> "Scope | None":
+def scope_of(addresses: Sequence[str], *, cases_are_named: bool) -> "Scope | None":
     """Return what the backends are for, by their profiles; None if no profile states it.
 
-    A run asks each of its backends the same cases. Raises UsageError where they are for different
-    operators, and for a part of a profile's `operators` that names nothing.
+    There is none either if the command line names its cases. A run asks each of its backends the
+    same cases. Raises UsageError where they are for different operators, and for a part of a
+    profile's `operators` that names nothing, also where no scope is taken.
     """
     from opcheck.suite.scope import Scope
 
     stated = _stated_operators(addresses)
-    scopes = {*stated.values()}
+    scopes = {parts: Scope(sorted(parts)) if parts else None for parts in stated.values()}
+    if cases_are_named:
+        return None
     if len(scopes) > 1:
         each = [
             f"{plain_text.one_line(address)} for {few(sorted(parts), _PARTS_SHOWN) or 'all'}"
@@ -530,20 +533,8 @@ def scope_of(addresses: Sequence[str]) -> "Scope | None":
         ]
         hint = "run each by itself, or name what all of them are asked, by --op"
         raise UsageError(f"backends for different operators: {'; '.join(each)}", hint)
-    [parts] = scopes
-    return Scope(sorted(parts)) if parts else None
-
-
-def check_scopes(addresses: Sequence[str]) -> None:
-    """Raise UsageError for a part of a profile's `operators` that names nothing.
-
-    A run that names its cases takes no scope of a profile, but a wrong one is told all the same.
-    """
-    from opcheck.suite.scope import Scope
-
-    for parts in _stated_operators(addresses).values():
-        if parts:
-            Scope(sorted(parts))
+    [scope] = scopes.values()
+    return scope
 
 
 def _stated_operators(addresses: Sequence[str]) -> dict[str, frozenset[str]]:

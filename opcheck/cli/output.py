@@ -138,14 +138,19 @@ class PrettyOutput(_Output):
         verbose: int,
         durations: int | None = None,
         headed: bool = True,
-        again: str = "",
+        next_commands: Sequence[tuple[str, str]] = (),
     ) -> None:
         super().__init__(header, pausing=True)
         self._durations = durations
         if headed and not quiet:
             note(_about(header))
         self.pretty = summary.Pretty(
-            stdout_console(), header, quiet=quiet, verbose=verbose, live=True, again=again
+            stdout_console(),
+            header,
+            quiet=quiet,
+            verbose=verbose,
+            live=True,
+            next_commands=next_commands,
         )
         for remark in header.environment.remarks:
             self.pretty.console.print(Text(f"this machine: {remark}", "bold"))

@@ -368,6 +368,32 @@ def _again(asked: kept.Asked) -> str:
     return shlex.join(["opcheck", "run", *words, "--lf"])
 
 
+def _gate(given: RunOptions) -> str:
+    """Return the command of a gate by the ledger that this run updates: the same, held to it."""
+    asked = _asked_of(given)
+    cases = given.cases
+    words = [*asked["files"], *asked["models"], *asked["level"]]
+    named = {"--case": cases.ids, "--op": cases.ops, "--opset": cases.opsets}
+    named |= {"-k": (cases.keywords,) if cases.keywords else (), "--dtype": cases.dtypes}
+    words += [
+        str(word) for option, values in named.items() for one in values for word in (option, one)
+    ]
+    words += [*asked["config"], *asked["backends"], *asked["ledgers"]]
+    if given.update_known not in given.known:
+        words += ["--known", str(given.update_known)]
+    return shlex.join(["opcheck", "run", *words, *asked["demands"]])
+
+
+def _next_commands(given: RunOptions) -> list[tuple[str, str]]:
+    """Return the commands that come next after failures, each with what it is for."""
+    commands = []
+    if given.update_known is not None:
+        commands.append((_gate(given), "a gate: red on all but what the ledger lists"))
+    if kept.is_keeping():
+        commands.append((_again(_asked_of(given)), "after a change: only what failed"))
+    return commands
+
+
 def _note_last_command(given: RunOptions) -> None:
     """Print how to ask again what the last run asked, if this one leaves part of it out."""
     last = kept.last_asked()
@@ -478,9 +504,8 @@ def _selected_cases(
 
     selection = given.cases.selection
     # Files, operators and cases that are named are meant, whatever a profile says.
-    is_named = given.cases.paths or selection.ops or selection.ids
-    options.check_scopes(given.backends.addresses)
-    scope = None if is_named else options.scope_of(given.backends.addresses)
+    is_named = bool(given.cases.paths or selection.ops or selection.ids)
+    scope = options.scope_of(given.backends.addresses, cases_are_named=is_named)
     needed = selection if scope is None else replace(selection, ops=scope.operators)
     interrupt.safe_place()
     all_cases = load_all(
@@ -541,7 +566,7 @@ def _output_of(given: RunOptions, header: "Header") -> "JsonOutput | PrettyOutpu
         quiet=given.pretty.quiet,
         verbose=given.pretty.verbose,
         durations=given.durations,
-        again=_again(_asked_of(given)) if kept.is_keeping() else "",
+        next_commands=_next_commands(given),
         # A report there has standard error to itself.
         headed=not any(str(target.path) in _STANDARD_ERROR for target in given.reports),
     )

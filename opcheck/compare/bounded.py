@@ -32,7 +32,7 @@ from opcheck.engine import Expected, Room, Tier
 from opcheck.engine.orders import other_orders, running_sums
 from opcheck.errors import NotSupported
 from opcheck.model import Array
-from opcheck.numbers.bounded.array import Common
+from opcheck.numbers.bounded.array import ANYTHING, UNORDERED, Common
 
 #: From this allowed relative error on, an element is unjudged.
 UNJUDGED = 0.5
@@ -444,7 +444,7 @@ def _vague_by_overflow(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask
     """
     if room.lost is None or not tier.is_poorer:
         return np.zeros(y.shape, np.bool_)
-    return np.asarray(room.lost & (slack >= UNJUDGED * np.abs(y)))
+    return np.asarray((room.lost > 0) & (slack >= UNJUDGED * np.abs(y)))
 
 
 def _out_of_range(want: Want, actual: Floats, room: Room, tier: Tier) -> Mask:
@@ -453,10 +453,12 @@ def _out_of_range(want: Want, actual: Floats, room: Room, tier: Tier) -> Mask:
     They are lost in the tier and came as 0, infinite or NaN, if the tier is `ranged`; as infinite
     or NaN, if an expected or declared arithmetic flushes; in other tiers there are none. A 0 is not
     explained if the value itself is out of the range, and nothing that is flushed makes it less.
-    `actual` is in float64. A number outside of the operator's own range is not explained. Raises
-    what the formula raises where a tier is evaluated for the first time.
+    An infinity is not explained that the level of the loss does not admit; see
+    `_has_a_wrong_infinity`. `actual` is in float64. A number outside of the operator's own range is
+    not explained. Raises what the formula raises where a tier is evaluated for the first time.
     """
     beyond = elements.outside(actual, want.low, want.high) & ~np.isnan(actual)
+    beyond |= _has_a_wrong_infinity(want.values, actual, room)
     if tier.ranged:
         is_out_of_range = np.abs(want.values) - room.own > tier.arithmetic.largest
         may_be_zero = (actual == 0) & ~is_out_of_range
@@ -464,8 +466,22 @@ def _out_of_range(want: Want, actual: Floats, room: Room, tier: Tier) -> Mask:
         return np.asarray(want.expected.range_loss(tier) & gone)
     if tier.arithmetic.flushes and not tier.remark and room.lost is not None:
         # A declared arithmetic has its range too.
-        return np.asarray(room.lost & ~np.isfinite(actual) & ~beyond)
+        return np.asarray((room.lost > 0) & ~np.isfinite(actual) & ~beyond)
     return np.zeros(actual.shape, np.bool_)
+
+
+def _has_a_wrong_infinity(y: Floats, actual: Floats, room: Room) -> Mask:
+    """Mask infinities that cannot stand in the place of lost elements, whatever the order was.
+
+    That is one of the other sign than the value's, unless the element is lost as `ANYTHING`, and
+    either where NaN alone may stand. Of a value that is 0 no sign is wrong. All False if nothing
+    is lost.
+    """
+    if room.lost is None:
+        return np.zeros(y.shape, np.bool_)
+    is_other_sign = np.sign(actual) * np.sign(y) < 0
+    is_wrong = is_other_sign & (room.lost != ANYTHING)
+    return np.asarray(np.isinf(actual) & (is_wrong | (room.lost == UNORDERED)))
 
 
 def _slacks(y: Floats, own: Floats, room: Room) -> tuple[Floats, Floats]:
@@ -512,7 +528,7 @@ def _fits_integers(y: Floats, got: Array, room: Room) -> Mask:
     actual = elements.wide(got)
     fits = (actual >= low) & (actual <= high)
     if room.lost is not None:
-        fits |= room.lost
+        fits |= room.lost > 0
     if room.admitted is not None:
         actual = got[..., None]
         are_nan = (room.admitted != room.admitted) & (actual != actual)

@@ -157,7 +157,7 @@ def _pardoned_integers(want: Want, dtype: DType) -> Floats | None:
     if want.bound is None or dtype.kind != "int":
         return None
     lost = want.bound.room(want.bound.tiers()[0]).lost
-    return None if lost is None else np.where(lost.reshape(-1), 0.0, np.inf)
+    return None if lost is None else np.where(lost.reshape(-1) > 0, 0.0, np.inf)
 
 
 def _values_in(dtype: DType, want: Want) -> Array:

@@ -388,12 +388,14 @@ def _judge_refusal(
 ) -> Judgement:
     """Return the verdict on a refusal, which must spare the model's legal twin.
 
-    The twin is the same model made valid; `twin` is its outcome, None if it has none: then the
-    refusal is a pass. It is an error if no refusal is admitted, or if the twin is refused too; a
-    failure if the twin's outputs are wrong in number, type, dtype or shape, and unsupported if the
-    backend declined it. A twin whose verdict needs no expected answer, such as one that crashes or
-    is unstable, lends it that verdict. The twin's values are not judged, and nothing of it if the
-    first refusal has no `wants`. Under the rule `should`, an error or a failure is a warning.
+    The twin is the same model made valid; `twin` is its outcome, None if it has none: then a
+    refusal that the backend documents is a pass, and any other exception unsupported, as nothing
+    shows that the backend takes other nodes. It is an error if no refusal is admitted, or if the
+    twin is refused too; a failure if the twin's outputs are wrong in number, type, dtype or shape,
+    and unsupported if the backend declined it. A twin whose verdict needs no expected answer, such
+    as one that crashes or is unstable, lends it that verdict. The twin's values are not judged, and
+    nothing of it if the first refusal has no `wants`. Under the rule `should`, an error or a
+    failure is a warning.
 
     Raises ValueError for values wanted of the twin that their dtype cannot hold. A bound of the
     twin that is computed for the first time raises what the operator's formula raises, such as
@@ -404,9 +406,11 @@ def _judge_refusal(
         return downgrade_should(rule, Verdict.ERROR, message, "raised")
     accident = "" if raised.documented else "refused by accident: "
     match twin:
-        case None:  # a user's node that the text lets a backend refuse has no legal twin
-            reason = f"{accident}{raised}"
-            return Judgement(Verdict.PASS, reason, refused=True, alternative=refusals[0].name)
+        case None if accident:
+            reason = f"{accident}{raised}; opcheck has no legal twin of this node"
+            return Judgement(Verdict.UNSUPPORTED, reason)
+        case None:  # a node that the text lets a backend refuse whatever its data are
+            return Judgement(Verdict.PASS, str(raised), refused=True, alternative=refusals[0].name)
         case question.Declined(reason):
             return Judgement(Verdict.UNSUPPORTED, f"its legal twin is not implemented: {reason}")
         case question.Raised(stage=stage) if stage not in _LATER:

@@ -14,8 +14,11 @@ from opcheck.errors import NotSupported
 from opcheck.model import Array
 from opcheck.numbers.arithmetic import expected
 from opcheck.numbers.bounded.array import (
+    ANYTHING,
+    OVERFLOWED,
     Bounded,
     Common,
+    Lost,
     difference_of,
     errors_around,
     is_finite,
@@ -45,8 +48,9 @@ class Room(NamedTuple):
     Attributes:
         own: Each element's own error, in the output's shape.
         shared: The relative error that all elements of a group have in common, or None.
-        lost: A mask of elements that may be anything that is left of a result out of range; None
-            where none was.
+        lost: The elements for which an intermediate result may have left the range, by the levels
+            of `numbers.bounded.array`; 0 for others, None if there are none. The sign that a level
+            speaks of is that of the output's `values`.
         admitted: All that a boolean or an index may be, along an axis more, the last; None for
             numbers.
         unknown: A mask of elements whose value is beyond what can be computed, or False.
@@ -124,8 +128,8 @@ class Expected:
         below = np.ceil(self.values - room.own)
         above = np.floor(self.values + room.own)
         if room.lost is not None:
-            below = np.where(room.lost, -np.inf, below)
-            above = np.where(room.lost, np.inf, above)
+            below = np.where(room.lost > 0, -np.inf, below)
+            above = np.where(room.lost > 0, np.inf, above)
         lowest = nearest_integers(below, None, self.dtype)
         return lowest, nearest_integers(above, None, self.dtype)
 
@@ -225,9 +229,23 @@ class Expected:
         return Room(
             own=self._in_float64(output, self._own_error(tier, output)),
             shared=common,
-            lost=None if output.lost is None else output.lost > 0,
+            lost=self._levels(output),
             unknown=self.evaluation.unknown(output),
         )
+
+    def _levels(self, output: Bounded) -> Lost | None:
+        """Return the levels of lost elements, whose signs are those of the first tier's values.
+
+        `ANYTHING` where `output`, the tier's own, has another sign than these.
+        """
+        if output.lost is None:
+            return None
+        levels = output.lost.astype(np.int8)
+        if output.v is self.output.v:
+            return levels
+        is_turned = ~(output.v * self.output.v > 0)
+        has_a_sign = (levels & OVERFLOWED) > 0
+        return np.where(has_a_sign & is_turned, ANYTHING, levels)
 
     def _own_error(self, tier: Tier, output: Bounded) -> Any:
         """Return the error of each element around the values of the first tier."""
@@ -289,7 +307,7 @@ class Expected:
         # What is flushed is off by its own size at most.
         roundoffs = _NOTABLE * tier.arithmetic.u * magnitude
         notable = roundoffs + np.minimum(tier.arithmetic.floor, magnitude)
-        lost = np.zeros(increase.shape, np.bool_) if later.lost is None else later.lost
+        lost = np.zeros(increase.shape, np.bool_) if later.lost is None else later.lost > 0
         return lost | ~(increase <= notable)
 
 

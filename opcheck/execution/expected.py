@@ -74,8 +74,10 @@ def _stored(value: model.AttrValue | model.Typed) -> Any:
 def question(case: Case) -> Question:
     """Return the question that `case` asks: its task, data, other data, and that of its legal twin.
 
-    The twin is the invalid model made valid, None for others. Outputs have the ranks and types that
-    follow from the answers, where these are known; the answers themselves are not in it.
+    The twin is the invalid model made valid; of a node that the text lets a backend refuse for its
+    data, such as a division by 0, the node on harmless data. None for others. Outputs have the
+    ranks and types that follow from the answers, where these are known; the answers themselves are
+    not in it.
 
     Raises ValueError if its data cannot be made: a value overflows its type, a permutation has
     ties, a file cannot be read. MemoryError if they do not fit into memory. UsageError if a file of
@@ -97,6 +99,8 @@ def question(case: Case) -> Question:
                 readings = _own_readings(case, task, inputs)
             answers += _answers_for_ranks(case, task, inputs, readings)
         task = _with_ranks(case, task, twin, answers)
+    if any(isinstance(reading.answer, InvalidNode) for reading in readings):
+        twin = _on_harmless_data(task, inputs)
     asked = Question(
         task=task,
         inputs=inputs,
@@ -109,6 +113,37 @@ def question(case: Case) -> Question:
     if readings:
         _OWN_READINGS[asked] = readings
     return asked
+
+
+def _on_harmless_data(task: Task, inputs: tuple[Array, ...]) -> Question | None:
+    """Return the question of a node that no backend may refuse: the same one, on other data.
+
+    One input after the other, the last one first, has ones in place of its numbers. None if the
+    node may be refused on all of these, so that it is not the data that a backend refuses. Raises
+    MemoryError for outputs that do not fit into memory.
+    """
+    for place in reversed(range(len(inputs))):
+        if inputs[place].dtype.kind not in "fiu":
+            continue
+        harmless = (*inputs[:place], np.ones_like(inputs[place]), *inputs[place + 1 :])
+        if _may_not_be_refused(task, harmless):
+            return Question(
+                task=replace(task, case=f"{task.case}~legal"),
+                inputs=harmless,
+                second=harmless,
+                second_is_legal=True,
+            )
+    return None
+
+
+def _may_not_be_refused(task: Task, inputs: Sequence[Array]) -> bool:
+    """Return True if the engine has an answer for a node by each reading of the text."""
+    try:
+        with operators.judging():
+            readings = evaluate.each_answer(node_of(task, inputs))
+    except (InvalidNode, NotSupported):
+        return False
+    return not any(isinstance(reading.answer, InvalidNode) for reading in readings)
 
 
 def _task(case: Case, fed: Sequence[model.TensorSpec]) -> Task:
@@ -567,6 +602,8 @@ def accepted_answers(
             answers = []
         case expect:
             answers = _admitted(case, asked, expect, None, ())
+            if case.model is not None and isinstance(expect, model.Values):
+                answers += _mixed_answers(case, asked)
     for answer in answers:
         problem = too_wide(answer.wants, case.tolerance)
         if problem:
@@ -605,9 +642,10 @@ def _admitted_of_several(
 def _mixed_answers(case: Case, asked: Question) -> list[verdict.Admitted]:
     """Return answers of the engine whose elements may each follow another reading.
 
-    A golden folder, whose cases have a model, holds one whole answer for each reading. A backend
-    may mix the elements of several. Empty if the engine lacks the operator or has no answer. Raises
-    WrongCase if the text forbids the node, MemoryError if the answers do not fit into memory.
+    A golden folder, whose cases have a model, holds one whole answer for each reading, and test
+    data of others hold one alone. A backend may mix the elements of several. Empty if the engine
+    lacks the operator or has no answer. Raises WrongCase if the text forbids the node, MemoryError
+    if the answers do not fit into memory.
     """
     if operator_of(case.op) is None:
         return []
@@ -672,9 +710,13 @@ def _admitted(
             given = [stated_want(case.op, s.name, unrounded(s), s.dtype) for s in specs]
             if ports and operator_of(case.op) is None:
                 return [verdict.Answer(tuple(_outputs(ports, given, random)), name)]
-            return [_given(case, asked, given, name, twins)]
+            answer = _given(case, asked, given, name, twins)
+            # A case file that writes its answer out has decided; test data have no word for it.
+            is_of_test_data = case.model is not None
+            return [_without_undefined_elements(asked, answer) if is_of_test_data else answer]
         case model.Golden(folder):
-            return [_given(case, asked, [*_golden_wants(case, folder)], name, twins)]
+            answer = _given(case, asked, [*_golden_wants(case, folder)], name, twins)
+            return [_without_undefined_elements(asked, answer)]
 
 
 def _refusal(
@@ -780,6 +822,26 @@ def _given(
         if not are_plainly_right(defined, answers, case.tolerance):
             check_agreement(compare_outputs(defined, answers, case.tolerance))
     return verdict.Answer(tuple(wants), name)
+
+
+def _without_undefined_elements(asked: Question, answer: verdict.Answer) -> verdict.Answer:
+    """Return the answer of a file in ONNX's layout, with the elements marked that may be anything.
+
+    Whoever wrote the file had to write some number there, such as what one processor makes of 3.0
+    as an int2. Raises Unsupported if no other element is left to judge, UsageError if a file of a
+    model's weights has changed, and MemoryError where the engine's answer does not fit into memory.
+    """
+    if operator_of(asked.task.op) is None:
+        return answer
+    try:
+        _, undefined = evaluate.with_undefined_elements(node_of(asked.task, asked.inputs))
+    except (InvalidNode, NotSupported):
+        return answer
+    if not undefined:
+        return answer
+    _require_a_defined_element(answer.wants, undefined)
+    wants = [replace(want, undefined=undefined.get(n)) for n, want in enumerate(answer.wants)]
+    return answer._replace(wants=tuple(wants))
 
 
 def _check_shapes(wants: Sequence[Want], answers: Sequence[Array]) -> None:

@@ -60,12 +60,19 @@ def show_failure(
         # The file is inside the package, where nobody looks for it.
         _line(console, "show", f"opcheck show {shlex.quote(result.case)}")
     _line(console, "repeat", _repeat(result))
-    if result.op == GRAPH and result.source.file.endswith(".onnx"):
-        words = shlex.split(result.repeat)
-        arguments = words[2 : words.index("--case", 3)]
-        command = ["opcheck", "locate", *arguments, "-b", result.backend]
-        _line(console, "locate", shlex.join(command))
+    located = _locate(result)
+    if located:
+        _line(console, "locate", located)
     console.print()
+
+
+def _locate(result: Record) -> str:
+    """Return the command that looks for the wrong node of a model; "" for other cases."""
+    if result.op != GRAPH or not result.source.file.endswith(".onnx"):
+        return ""
+    words = shlex.split(result.repeat)
+    arguments = words[2 : words.index("--case", 3)]
+    return shlex.join(["opcheck", "locate", *arguments, "-b", result.backend])
 
 
 def _repeat(result: Record) -> str:
@@ -317,8 +324,8 @@ class Pretty:
     verbose: int = 0
     #: Causes are printed before all results are known.
     live: bool = False
-    #: The command that runs what failed again, "" if there is none.
-    again: str = ""
+    #: Commands that come next after failures, each with what it is for.
+    next_commands: Sequence[tuple[str, str]] = ()
     results: Sequence[Record] = field(default=(), init=False)
     #: Causes were printed that later results may speak against.
     _has_preliminary: bool = field(default=False, init=False)
@@ -522,8 +529,10 @@ class Pretty:
             words.append(failure.source.file)
         if failure.op != GRAPH:
             commands.append((shlex.join(words), "a failing case"))
-        if self.again:
-            commands.append((self.again, "after a change: only what failed"))
+        located = _locate(failure)
+        if located:
+            commands.append((located, "the node that is wrong"))
+        commands += self.next_commands
         if not commands:
             return
         if self._is_below_text:

@@ -38,7 +38,8 @@ from opcheck.suite.select import (
     HUGE,
     LEVELS,
     Selection,
-    check_dtypes,
+    check_shipped_opsets,
+    check_words,
     operator_matcher,
 )
 
@@ -503,12 +504,14 @@ def load_all(
         inputs: A folder of files that a model is fed, see `suite.models.fed_from`.
 
     Raises CaseFileError with every problem of the files; UsageError for sizes that no model has,
-    wrong inputs, a folder of case files and test data, node tests that do not exist, and a selected
-    type that does not, before any file is read.
+    wrong inputs, a folder of case files and test data, node tests that do not exist, and what
+    `check_words` or `check_shipped_opsets` refuses, before any file is read.
     """
     from opcheck.suite import models as of_models
 
-    check_dtypes(selection.dtypes)
+    check_words(selection)
+    if not paths:
+        check_shipped_opsets(selection.opsets)
     of_any_model = [path for path in dict.fromkeys(paths) if of_models.is_of_models(path)]
     models = [path for path in of_any_model if of_models.is_model(path)]
     tests = [path for path in of_any_model if path not in models]

@@ -21,7 +21,7 @@ import numpy as np
 
 from opcheck import dtypes, model, reading
 from opcheck.errors import UsageError, did_you_mean, few
-from opcheck.opset import operators
+from opcheck.opset import domains, newest, operators
 
 #: Each level holds the ones before it.
 LEVELS: tuple[model.Level, ...] = ("smoke", "core", "deep")
@@ -114,11 +114,10 @@ def choose(
 ) -> tuple[model.Case, ...]:
     """Return the cases that a user selects, in their order; `noun` names one in messages.
 
-    Raises UsageError for a dtype that does not exist, an id, a pattern, an operator or an opset
-    that no case has, an operator without a case for the other conditions next to one with some,
-    and keywords that are no expression.
+    Raises UsageError for what `check_words` refuses, an id, a pattern, an operator or an opset that
+    no case has, and an operator without a case for the other conditions next to one with some.
     """
-    check_dtypes(selection.dtypes)
+    check_words(selection)
     _check_ids(cases, selection.ids, noun)
     _check_operators(cases, selection.ops, noun)
     _check_opsets(cases, selection.opsets, noun)
@@ -128,12 +127,25 @@ def choose(
     return chosen
 
 
-def check_dtypes(wanted: Iterable[str]) -> None:
-    """Raise UsageError for a name of no element type."""
-    for dtype in wanted:
+def check_words(selection: Selection) -> None:
+    """Raise UsageError for what is wrong in a selection, whatever cases there are.
+
+    That is a name of no element type, and keywords that are no expression.
+    """
+    for dtype in selection.dtypes:
         if dtype not in dtypes.DTYPES:
             hint = did_you_mean(dtype, dtypes.DTYPES) or f"known: {', '.join(dtypes.DTYPES)}"
             raise UsageError(f"unknown dtype {dtype!r}", hint)
+    if selection.keywords:
+        keyword_matcher(selection.keywords)
+
+
+def check_shipped_opsets(wanted: Iterable[int]) -> None:
+    """Raise UsageError for an opset that no shipped case can be of, as ONNX does not have it."""
+    last = max(map(newest, domains()))
+    for opset in wanted:
+        if not 1 <= opset <= last:
+            raise UsageError(f"there is no opset {opset}", f"the newest is {last}")
 
 
 def _check_ids(cases: Collection[model.Case], wanted: Iterable[str], noun: str) -> None:

@@ -44,6 +44,9 @@ class InlinePool(Inline):
     def connected(self) -> BackendInfo:
         return self.info
 
+    def look(self) -> BackendInfo:
+        return self.info
+
     def copy(self, scratch: Path) -> "InlinePool":
         return InlinePool(self._backend)
 

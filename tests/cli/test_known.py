@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,16 @@ def test_in_ci_nothing_is_added(run, cases, wording):
     assert not (cases / "mine.yaml").exists()
     found = run(*words, CI="false")
     assert (found.exit_code, found.stderr) == (1, "opcheck: mine.yaml: 8 results listed\n")
+
+
+def test_the_gate_that_comes_next_is_named_and_green(run, cases):
+    words = ("run", "my.yaml", "-b", "last_of_ties", "-k", "ties or two_ties", "--opset", "13")
+    found = run(*words, "--update-known", "mine.yaml", code=1)
+    (gate,) = [line for line in found.stdout.splitlines() if "--known mine.yaml" in line]
+    command, *asked = shlex.split(gate, comments=True)
+    assert command == "opcheck"
+    assert {*words} | {"--known", "mine.yaml"} == {*asked}
+    assert run(*asked, code=0).exit_code == 0
 
 
 def test_what_passes_stays_listed_unless_pruned(run, cases, wording):

@@ -113,7 +113,10 @@ def test_a_model_is_judged_by_the_engine(run, network, tmp_path, wording):
     found = run("run", network, "-b", "onnxruntime", "--format", "json", code=0)
     assert json.loads(found.stdout.splitlines()[1])["reason"].startswith("y: as far ")
     found = run("run", network, "-b", "py:tests.models:Negating", code=1)
-    assert f"  locate  opcheck locate {network} -b py:tests.models:Negating\n" in found.stdout
+    command = f"opcheck locate {network} -b py:tests.models:Negating"
+    assert f"  locate  {command}\n" in found.stdout
+    # The last screen names it, too.
+    assert f"\n  {command}  #" in found.stdout
 
 
 def test_commands_that_take_case_files_only_say_so(run, tmp_path, wording):

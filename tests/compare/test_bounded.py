@@ -16,6 +16,7 @@ from opcheck.engine import Expected, Room, Tier
 from opcheck.model import Foreign, OpVersion, Tolerance
 from opcheck.numbers.arithmetic import Arithmetic, Grid
 from opcheck.numbers.bounded import Common
+from opcheck.numbers.bounded.array import ANYTHING, OVERFLOWED, UNORDERED
 from tests.computed import exactly
 from tests.expecting import of_type
 from tests.wording import Wording
@@ -70,7 +71,7 @@ class Fake:
         return Room(own, Common(size, size / (1 - size), group), lost)
 
     def range_loss(self, tier: Tier) -> Any:
-        return np.broadcast_to(np.asarray(self.free), self.values.shape)
+        return np.broadcast_to(np.asarray(self.free) > 0, self.values.shape)
 
 
 def judged(y, got, bound=None, dtype=FLOAT32, declared=(), **rest):
@@ -306,8 +307,8 @@ def test_what_was_lost_may_be_lost_where_range_is_the_tier_s_or_declared(ranged:
     bound = Fake((Tier("plain", arithmetic()), last), free=[True, False])
     declared = () if ranged else ("range",)
     excused = "precision" if ranged else None
-    for gone, low in ((math.inf, 0.0), (math.nan, 0.0), (-math.inf, None), *[(0.0, 0.0)] * ranged):
-        how: Any = {"declared": declared, "low": low}
+    for gone in (math.inf, math.nan, *[0.0] * ranged):
+        how: Any = {"declared": declared, "low": 0.0}
         assert judged([1.0, 1.0], [gone, 1.0], bound, **how).problem == excused
         assert judged([1.0, 1.0], [1.0, gone], bound, **how).problem == "values"
     for wrong in (7.0, -1.0, -math.inf, 0.5, *([0.0] * (not ranged))):
@@ -320,6 +321,29 @@ def test_what_was_lost_may_be_lost_where_range_is_the_tier_s_or_declared(ranged:
         assert judged([1.0, 1.0], [math.inf, 1.0], bound).problem == "values"
         alone = Fake((Tier("plain", arithmetic(floor=1e-30)),), free=[True, False])
         assert judged([1.0, 1.0], [math.inf, 1.0], alone).used == 0
+
+
+@pytest.mark.parametrize(
+    ("level", "admitted"),
+    [
+        (OVERFLOWED, {math.inf}),
+        (UNORDERED, set()),
+        (OVERFLOWED | UNORDERED, {math.inf}),
+        (ANYTHING, {math.inf, -math.inf}),
+    ],
+)
+@pytest.mark.parametrize("ranged", [True, False])
+def test_infinities_are_admitted_by_what_was_lost(level, admitted, ranged) -> None:
+    last = Tier("range", arithmetic(floor=1e-30), None, "out of range", ranged=ranged)
+    bound = Fake((Tier("plain", arithmetic()), last), free=[level, 0])
+    declared = () if ranged else ("range",)
+    for gone in (math.inf, -math.inf):
+        found = judged([1.0, 1.0], [gone, 1.0], bound, declared=declared)
+        assert (found.problem == "values") == (gone not in admitted)
+        # Of a negative value, the signs are the other way round.
+        turned = judged([-1.0, 1.0], [-gone, 1.0], bound, declared=declared)
+        assert turned.problem == found.problem
+    assert judged([1.0, 1.0], [math.nan, 1.0], bound, declared=declared).problem != "values"
 
 
 def test_unjudged_elements_are_counted_and_excuse_nothing() -> None:

@@ -51,6 +51,41 @@ def test_what_a_model_must_give_is_what_is_judged(tmp_path, wording):
     assert verdict(case, in_turn([Y], [Y], [Y + 1]))[0] is Verdict.UNSTABLE
 
 
+def test_what_no_text_defines_may_be_another_number_than_in_the_test_data(tmp_path):
+    x = np.array([[-1.5, 2.5, 300]], np.float32)
+    y = np.array([[-1, 2, 44]], np.int8)
+    cast = helper.make_node("Cast", ["x"], ["y"], to=onnx.TensorProto.INT8)
+    of_int8 = tensor("y", onnx.TensorProto.INT8)
+    case = case_of(tmp_path, model([cast], [tensor("x")], [of_int8]), [x], [y])
+
+    def given(within: Any, beyond: Any) -> Any:
+        """A backend that casts what int8 holds to `within` it, and all else to one number."""
+
+        def cast_to(inputs: Any) -> Any:
+            held = np.abs(inputs[0]) < 128
+            return [np.where(held, within(np.where(held, inputs[0], 0)), beyond).astype(np.int8)]
+
+        return answering(cast_to)
+
+    assert verdict(case, given(np.trunc, 127))[0] is Verdict.PASS
+    assert verdict(case, given(np.floor, 127))[0] is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    ("of_nan", "want"), [(0, Verdict.PASS), (np.nan, Verdict.PASS), (1, Verdict.FAIL)]
+)
+def test_what_a_text_leaves_open_may_be_as_by_another_reading_than_in_the_test_data(
+    tmp_path, of_nan, want
+):
+    x = np.where(X.max() == X, np.nan, X).astype(np.float32)
+    case = case_of(tmp_path, relu(), [x], [np.maximum(x, 0)])
+
+    def of_zero_and_nan(inputs: Any) -> Any:
+        return [np.where(np.isnan(inputs[0]), of_nan, np.maximum(inputs[0], 0)).astype(np.float32)]
+
+    assert verdict(case, answering(of_zero_and_nan))[0] is want
+
+
 def test_of_random_values_no_run_need_repeat_another(tmp_path, wording):
     nodes = helper.make_node("Bernoulli", ["x"], ["a"]), helper.make_node("Neg", ["a"], ["y"])
     case = case_of(tmp_path, model([*nodes], [tensor("x")], [tensor("y")]), [Y], [Y])

@@ -58,11 +58,20 @@ def refusing(*inputs: Any, **attributes: Any) -> None:
     raise ValueError("too many activations")
 
 
-def judged(text: str, backend: Callable[..., Any], folder: Path) -> Verdict:
+class RefusingAsDocumented:
+    """A backend that says which of its exceptions are refusals."""
+
+    documented_errors = (ValueError,)
+
+    def prepare(self, task: Any) -> None:
+        raise ValueError(task.case)
+
+
+def judged(text: str, backend: Any, folder: Path) -> Verdict:
     """The verdict on a backend's answer to the first run of the only case in `text`."""
     file = folder / "mine.yaml"
     file.write_text(text)
-    (result,) = opcheck.run(opcheck.load(file), backend)
+    (result,) = opcheck.run(opcheck.load(file), [backend])
     return result.verdict
 
 
@@ -83,12 +92,20 @@ def dividing(anything: int, error: int) -> Callable[..., Any]:
     return backend
 
 
+def refusing_zero(a: Any, b: Any) -> Any:
+    """A backend of Div that raises where it would divide by 0."""
+    if (b == 0).any():
+        raise ZeroDivisionError
+    return dividing(0, 0)(a, b)
+
+
 @pytest.mark.parametrize(
     ("backend", "verdict"),
     [
         pytest.param(dividing(12345, 0), Verdict.PASS, id="any number"),
         pytest.param(dividing(12345, 1), Verdict.FAIL, id="wrong beside it"),
-        pytest.param(refusing, Verdict.PASS, id="refused"),
+        pytest.param(refusing_zero, Verdict.PASS, id="refused"),
+        pytest.param(refusing, Verdict.ERROR, id="refused whatever it is divided by"),
     ],
 )
 def test_beside_an_element_that_may_be_anything_others_are_judged(backend, verdict, tmp_path):
@@ -171,8 +188,16 @@ def test_outputs_of_two_readings_are_wrong(tmp_path) -> None:
     assert judged(COUPLED_GATES, backend, tmp_path) is Verdict.FAIL
 
 
-def test_a_refusal_is_right_where_a_reading_is_one(tmp_path) -> None:
-    assert judged(TOO_MANY_ACTIVATIONS, refusing, tmp_path) is Verdict.PASS
+@pytest.mark.parametrize(
+    ("backend", "verdict"),
+    [
+        pytest.param(RefusingAsDocumented(), Verdict.PASS, id="documented"),
+        # An exception that it raises at each call, for all that opcheck knows.
+        pytest.param(refusing, Verdict.UNSUPPORTED, id="by accident"),
+    ],
+)
+def test_a_refusal_as_documented_is_right_where_a_reading_is_one(backend, verdict, tmp_path):
+    assert judged(TOO_MANY_ACTIVATIONS, backend, tmp_path) is verdict
 
 
 def test_a_refusal_is_wrong_where_no_reading_is_one(tmp_path) -> None:
@@ -203,7 +228,7 @@ def doubling(x: Any, axis: Any) -> list[Any]:
 
 @pytest.mark.parametrize(
     ("backend", "verdict"),
-    [(summing, Verdict.PASS), (refusing_a_list, Verdict.PASS), (doubling, Verdict.FAIL)],
+    [(summing, Verdict.PASS), (refusing_a_list, Verdict.UNSUPPORTED), (doubling, Verdict.FAIL)],
 )
 def test_one_element_may_be_a_scalar(
     backend: Callable[..., Any], verdict: Verdict, tmp_path: Path

@@ -17,6 +17,7 @@ from opcheck.engine.operators import find
 from opcheck.model import OpVersion
 from opcheck.numbers.arithmetic import FLOAT32, FLOAT64, Arithmetic, narrow, stored
 from opcheck.numbers.bounded import Bounded, Common, bounded, reductions, value_dtypes
+from opcheck.numbers.bounded.array import ANYTHING, OVERFLOWED, UNORDERED
 from opcheck.numbers.bounded.choice import Indices
 from opcheck.numbers.faulty import Faulty
 from tests.bounds import arithmetic as ar
@@ -116,6 +117,10 @@ ARITHMETICS: dict[str, tuple[Arithmetic, Any, dict[str, Any]]] = {
 def lifted(x: Any, arithmetic: Arithmetic, dtype: Any) -> Any:
     x = np.asarray(x)
     return replace(bounded(x, arithmetic), dtype=np.dtype(dtype)) if x.dtype.kind == "f" else x
+
+
+#: The level of what is lost as NaN or as an infinity of its own sign.
+SIGNED = OVERFLOWED | UNORDERED
 
 
 def on_bounds(formula, inputs, arithmetic=FLOAT32, dtype=np.float32):
@@ -363,6 +368,38 @@ def test_what_leaves_the_range_between_is_lost_and_stays_so() -> None:
     assert on_bounds(lambda x: x * 2, [x]).with_rounding().lost is None
 
 
+@pytest.mark.parametrize(
+    ("formula", "levels"),
+    [
+        # Terms of one sign, of both where one overflows, and of both where both may.
+        (lambda x: xp.sum(x, axis=1), [SIGNED, SIGNED, SIGNED, ANYTHING]),
+        (lambda x: xp.mean(x, axis=1), [SIGNED, SIGNED, SIGNED, ANYTHING]),
+        (lambda x: -xp.sum(x, axis=1), [SIGNED, SIGNED, SIGNED, ANYTHING]),
+        (lambda x: xp.sum(x * 2, axis=1), [SIGNED, SIGNED, ANYTHING, ANYTHING]),
+        (lambda x: xp.matmul(x, np.ones(4, np.float32)), [SIGNED, SIGNED, SIGNED, ANYTHING]),
+        # 0 in three of the products makes NaN of an infinity.
+        (lambda x: xp.prod(x, axis=1), [UNORDERED, UNORDERED, UNORDERED, SIGNED]),
+        (lambda x: xp.prod(xp.minimum(x, 0.0), axis=1), [0, UNORDERED, 0, UNORDERED]),
+        (lambda x: xp.log(xp.sum(abs(x), axis=1)), [SIGNED] * 4),
+        # A small number, of which an implementation has the logarithm of an infinity.
+        (lambda x: xp.log(xp.sum(abs(x), axis=1) * 1e-45), [ANYTHING] * 4),
+        (lambda x: xp.tanh(xp.sum(abs(x), axis=1)), [UNORDERED] * 4),
+    ],
+)
+def test_the_sign_of_an_infinity_is_known_where_all_orders_agree(formula, levels) -> None:
+    x = np.array(
+        [[3e38, 3e38, 1e30], [-3e38, -3e38, -3e38], [3e38, 3e38, -2e38], [3e38, 3e38, -3e38]]
+    )
+    x = np.concatenate([x, [[0.0], [0.0], [0.0], [-3e38]]], axis=1)
+    assert on_bounds(formula, [x]).with_rounding().lost.tolist() == levels
+
+
+def test_a_product_has_no_sign_where_a_factor_may_have_either() -> None:
+    x = np.array([[1e30, 1e30, 1.0], [1e30, 1e30, 3.0]])
+    lost = on_bounds(lambda x: xp.prod(x - xp.exp(0 * x), axis=1), [x]).with_rounding().lost
+    assert lost.tolist() == [ANYTHING, SIGNED]
+
+
 def centered(x: Any) -> Any:
     d = x - xp.mean(x, axis=1, keepdims=True)
     return d * (1 / xp.sqrt(xp.mean(d * d, axis=1, keepdims=True) + 1e-5))
@@ -376,6 +413,7 @@ LEAVING: dict[str, Callable[[Any, Any], Any]] = {
         xp.sums(x, lambda part: part[:, 1:] + part[:, :-1], 2)
         * xp.sums(y, lambda part: part, 1)[:, 1:]
     ),
+    "a logarithm of a sum": lambda x, y: xp.log(xp.sum(abs(x), axis=1) * 1e-38),
     "a product": lambda x, y: xp.prod(x, axis=1),
     "products of matrices": lambda x, y: xp.matmul(x, xp.permute_dims(y, (1, 0))) * 1e-20,
     "with a term more": lambda x, y: xp.bilinear(x, y[:, :1], np.multiply, 1, y),
@@ -400,8 +438,13 @@ def test_no_finite_result_leaves_the_bound_and_no_other_comes_of_what_is_not_los
         right = on_bounds(LEAVING[name], [x, y], arithmetic).with_rounding()
         machine = Machine(rng, flushes=flushes)
         got = LEAVING[name](Sloppy(x, machine), Sloppy(y, machine)).v
-        v, e, lost = right.v, right.e, np.zeros(()) if right.lost is None else right.lost
+        v, e = right.v, right.e
+        lost = np.zeros(v.shape, np.int8) if right.lost is None else right.lost
         assert np.isfinite(got[np.isfinite(v) & (lost == 0)]).all()
+        infinite = np.isinf(got) & np.isfinite(v)
+        # Of what came as an infinity, the level tells the sign, but for a value that is 0.
+        assert (lost[infinite & (got * v < 0)] == ANYTHING).all()
+        assert (lost[infinite] != UNORDERED).all()
         off = np.abs(got - v) - arithmetic.floor
         assert (off <= e * 1.001)[np.isfinite(got) & np.isfinite(v)].all()
 

@@ -1,3 +1,4 @@
+import sys
 from dataclasses import replace
 
 import pytest
@@ -5,7 +6,7 @@ from hypothesis import given, strategies as st
 
 from opcheck.errors import UsageError
 from opcheck.model import Case
-from opcheck.suite import Selection, select, shard
+from opcheck.suite import Selection, load_all, select, shard
 from opcheck.suite.select import choose, keyword_matcher
 from tests.expecting import error_of
 from tests.report.made import CASE
@@ -83,6 +84,15 @@ def test_what_begins_like_an_unknown_id_is_told(suite: tuple[Case, ...]) -> None
 def test_what_is_not_there_cannot_be_chosen(suite, asked, wording):
     caught = error_of(UsageError, choose, suite, Selection(level="deep", **asked))
     assert caught == wording
+
+
+@pytest.mark.parametrize(
+    "asked", [{"opsets": (0,)}, {"opsets": (13, 999)}, {"dtypes": ("x",)}, {"keywords": "a and"}]
+)
+def test_what_no_case_can_have_is_told_before_any_file_is_read(monkeypatch, asked) -> None:
+    monkeypatch.setattr(sys.modules[load_all.__module__], "load", pytest.fail)
+    with pytest.raises(UsageError):
+        load_all(selection=Selection(**asked))
 
 
 def test_operators_are_matched_without_regard_to_case(suite: tuple[Case, ...]) -> None:

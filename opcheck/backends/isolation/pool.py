@@ -280,6 +280,8 @@ class Pool:
         self.address = settings.name or settings.address
         #: How processes ended that were to leave, if not as they should; known once it is closed.
         self.unclean_exits: list[str] = []
+        #: Why the backend cannot be used, once it has said so.
+        self._failure: OpcheckError | None = None
         self._tickets = itertools.count(1)
         self._waiting: deque[Job] = deque()
         self._slots = [Slot(settings, self._waiting) for _ in range(workers)]
@@ -287,11 +289,27 @@ class Pool:
 
     def connected(self) -> BackendInfo:
         """Wait for the backend; raise BackendUnavailable or UsageError, or as Ctrl-C does."""
-        first = self._slots[0]
-        while first.info is None:
+        while True:
+            info = self.look()
+            if info is not None:
+                return info
             interrupt.safe_place()
-            not_none(first.process).connection.poll(0.05)
-            first.connect()
+            not_none(self._slots[0].process).connection.poll(0.05)
+
+    def look(self) -> BackendInfo | None:
+        """Return the backend, None if it has not said hello yet; wait for nothing.
+
+        Raises BackendUnavailable or UsageError, the same each time.
+        """
+        if self._failure is not None:
+            raise self._failure
+        first = self._slots[0]
+        if first.info is None:
+            try:
+                first.connect()
+            except OpcheckError as error:
+                self._failure = error
+                raise
         return first.info
 
     def copy(self, scratch: Path) -> "Pool":

@@ -36,6 +36,10 @@ _OF_ONE_STEP = ("Add", "Sub", "Mul", "Pow", "PRelu", "SwiGLU")
 #: Operators that take many steps, of which the sign is sure: norms, and products. NaN may come of a
 #: compensated sum, and of an infinite partial product next to one that is 0.
 _OF_SURE_SIGN = ("GlobalLpPool", "LpPool", "ReduceL1", "ReduceL2", "ReduceProd", "ReduceSumSquare")
+#: Sums of the inputs' numbers, and of their products, with no other factor. Of inputs without a
+#: negative number their sign is sure, too.
+_SUMS = ("Col2Im", "ReduceSum", "Sum")
+_SUMS_OF_PRODUCTS = ("Conv", "ConvTranspose", "Einsum", "MatMul")
 
 
 def of_subnormals(subject: Subject) -> Masks | None:
@@ -142,16 +146,26 @@ def of_overflow(subject: Subject) -> Masks | None:
 def admits_beyond_the_range(subject: Subject, place: int, output: Array) -> Array:
     """Admit the infinity or the largest number of the right sign; of sums also NaN and the other.
 
-    Of norms and products, whose sign is sure, admit NaN too, and not the other sign. The right
-    number itself needs no admission: it is the exact one, in a wider type too.
+    Of norms, products and sums whose terms have one sign, admit NaN too, and not the other sign.
+    The right number itself needs no admission: it is the exact one, in a wider type too.
     """
     got, dtype = real(output), _type_of(output)
     if subject.name in _OF_ONE_STEP:
         return _is_beyond(got, dtype, np.sign(real(subject.outputs[place])))
-    if subject.name in _OF_SURE_SIGN:
+    if subject.name in _OF_SURE_SIGN or _adds_one_sign(subject):
         sign = np.sign(real(subject.outputs[place]))
         return np.isnan(got) | _is_beyond(got, dtype, sign)
     return np.isnan(got) | _is_beyond(got, dtype)
+
+
+def _adds_one_sign(subject: Subject) -> bool:
+    """Return True for a sum whose terms all have one sign, or are 0."""
+    if subject.name not in (*_SUMS, *_SUMS_OF_PRODUCTS):
+        return False
+    numbers = [real(x) for x in subject.floats]
+    if all((x >= 0).all() for x in numbers):
+        return True
+    return subject.name in _SUMS and all((x <= 0).all() for x in numbers)
 
 
 def of_undefined_values(subject: Subject) -> Masks | None:

@@ -78,8 +78,8 @@ SUGGESTIONS = (
         ).split(),
         of_numbers.of_overflow,
         admitted=(
-            "The infinity or the largest number of the right sign; of norms and products also "
-            "NaN; of sums also NaN and those of the other sign."
+            "The infinity or the largest number of the right sign; of norms, products and sums of "
+            "terms of one sign also NaN; of other sums also NaN and those of the other sign."
         ),
         admits=of_numbers.admits_beyond_the_range,
     ),

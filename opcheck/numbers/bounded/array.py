@@ -24,12 +24,16 @@ Reals: TypeAlias = NDArray[Any]
 Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 #: The elements that are lost, as a mask or by levels: 0 for none, `OVERFLOWED`, which True means
-#: too, or `ANYTHING`. Both combine by `|`.
+#: too, `UNORDERED` or `ANYTHING`. Levels combine by `|`.
 Lost: TypeAlias = NDArray[Any]
-#: A level of `Lost`: an infinity of the value's sign stands in its place.
+#: A level of `Lost`: an infinity of the value's sign may stand in its place.
 OVERFLOWED = np.int8(1)
-#: A level of `Lost`: NaN or an infinity of either sign stands in its place.
-ANYTHING = np.int8(3)
+#: A level of `Lost`: NaN may stand in its place, as where an infinity is multiplied by 0.
+UNORDERED = np.int8(2)
+#: A level of `Lost`: an infinity of the other sign than the value's may stand in its place.
+_TURNED = np.int8(4)
+#: A level of `Lost`: NaN or an infinity of either sign may stand in its place.
+ANYTHING = OVERFLOWED | UNORDERED | _TURNED
 #: What counts as the size of mpmath's larger numbers, so that errors stay within float64.
 CUT = 2.0**1000
 #: The smallest subnormal of float64, the type of errors: for what is not 0 and smaller.
@@ -297,8 +301,8 @@ class Bounded(Number):
 
         `size` is |v| + e, and `error` a bound for it; all have the shape of `v`. Infinite and NaN
         values get the error 0. Lost are those of `errors`, and finite values whose `size` is beyond
-        the arithmetic's largest number; None for no element. If there are such, an error that is
-        NaN becomes infinite.
+        the arithmetic's largest number, as `ANYTHING` where the error leaves their sign open; None
+        for no element. If there are such, an error that is NaN becomes infinite.
         """
         lost = self.errors.lost
         largest = self.arithmetic.largest
@@ -310,7 +314,9 @@ class Bounded(Number):
         error = np.where(finite, error, 0.0)
         over = finite & ~((size <= largest) & (np.abs(self.v) <= largest))
         if over.any():
-            lost = over if lost is None else lost | over
+            has_a_sign = np.abs(self.v) * 2 > size
+            levels = np.where(has_a_sign, OVERFLOWED, ANYTHING) * over
+            lost = levels if lost is None else lost | levels
             error = np.where(np.isnan(error), np.inf, error)
         return error, lost
 
@@ -328,7 +334,8 @@ class Bounded(Number):
 
         They are v − e and v + e, where e includes the last rounding. If `far`, ends of lost
         elements, which may have left the range, are infinite: on the side of the value's sign
-        (neither for 0) or, at the level `ANYTHING`, on both. NaN that is not lost has NaN for ends.
+        (neither for 0) or, at the level `ANYTHING`, on both. That they may be NaN is not told. NaN
+        that is not lost has NaN for ends.
         """
         x = self.with_rounding()
         if x.e is None:
@@ -338,7 +345,7 @@ class Bounded(Number):
         if not far or x.lost is None:
             return low, high
         infinity = as_values(np.inf, x.v.dtype)
-        is_anything = x.lost > OVERFLOWED
+        is_anything = x.lost == ANYTHING
         is_below = is_anything | ((x.lost > 0) & (x.v < 0))
         is_above = is_anything | ((x.lost > 0) & (x.v > 0))
         return np.where(is_below, -infinity, low), np.where(is_above, infinity, high)

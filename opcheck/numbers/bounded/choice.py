@@ -25,7 +25,7 @@ from opcheck.numbers.bounded.array import (
     magnitude_of,
     pair,
 )
-from opcheck.numbers.bounded.elementwise import add_present, real_function, union
+from opcheck.numbers.bounded.elementwise import add_present, anything_where, real_function, union
 
 #: Deviations within which scatter may change which number is the extreme.
 _FAR = 4.0
@@ -293,14 +293,20 @@ def _errors_of_unsure_choice(
 ) -> Errors:
     """Return the errors of the choice `v`, of which `e` reaches both operands where it is `unsure`.
 
-    There an element is lost (an infinity or NaN may stand there) if that of either operand is. The
-    variance is that of the chosen operand. `x` and `y` have their last roundings in their errors.
+    There an element is lost (an infinity or NaN may stand there) if that of either operand is, as
+    `ANYTHING` if the lost one has not the sign of `v`. The variance is that of the chosen operand.
+    `x` and `y` have their last roundings in their errors.
     """
     sure = _errors_of_choice(chosen, x, y)
     farther = np.maximum(_distance_to_end(x, v), _distance_to_end(y, v))
     e = np.where(unsure, farther, 0.0 if sure.e is None else sure.e)
     lost = sure.lost
-    of_either = union(x.lost, y.lost)
+    of_either = union(
+        x.lost,
+        y.lost,
+        anything_where(x.lost, lambda: x.v * v <= 0),
+        anything_where(y.lost, lambda: y.v * v <= 0),
+    )
     if lost is not None and of_either is not None:
         lost = np.where(unsure, of_either, lost)
     return Errors(e, sure.q, lost)

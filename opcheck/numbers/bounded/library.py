@@ -383,8 +383,10 @@ def _error_of_interval(
     The function takes its extremes at the ends of an interval (*interval extension*), or at its
     `turn`, None for none. If x is not below `least`, no implementation's argument is. An element
     is lost, and its error infinite, where an end leaves the function's domain or has an infinite
-    value; None for no lost element. But an end below 0 that leaves the domain does not count where
-    x is never negative. There is no error where `e` is 0 or x is infinite or NaN.
+    value; None for no lost element. But an end at 0 or below that leaves the domain does not count
+    where x is never negative: an element whose argument may be flushed to 0 is lost if the function
+    is infinite there, with the error of the other end. There is no error where `e` is 0 or x is
+    infinite or NaN.
 
     An `x` that is lost may be infinite or NaN in an implementation, and the element stays lost.
     But where the function of that infinity is a finite number, the element is not lost; in
@@ -396,8 +398,10 @@ def _error_of_interval(
         low = np.where((low < least) & (x.v >= least), least, low)
     # NaN where the interval leaves the function's domain, which no square does below 0.
     at_low = magnitude_of(function(low) - v)
+    lost_at_0: Lost | None = None
     if x.never_negative():
-        at_low = np.where((low < 0) & np.isnan(at_low), 0.0, at_low)
+        lost_at_0 = _lost_at_0(function, v, x)
+        at_low = np.where((low <= 0) & ~np.isfinite(at_low), 0.0, at_low)
     error = np.maximum(magnitude_of(function(high) - v), at_low)
     if turn is not None:
         at_turn = magnitude_of(function(np.full((), turn, x.v.dtype)) - v)
@@ -405,11 +409,29 @@ def _error_of_interval(
     certain = (e == 0) | ~is_finite(x.v)
     error = np.where(certain, 0.0, error)
     unknown = ~np.isfinite(error) | (~is_finite(v) & ~certain)
-    lost = unknown * arrays.ANYTHING if unknown.any() else None
+    lost = union(lost_at_0, unknown * arrays.ANYTHING if unknown.any() else None)
     error = np.where(unknown, np.inf, error)
     if x.lost is None:
         return error, lost
     return _with_images_of_lost(function, x, v, error, lost)
+
+
+def _lost_at_0(function: _Function, v: Reals, x: Bounded) -> Lost | None:
+    """Return the lost elements of v = function(x), whose arguments may be flushed to 0.
+
+    That is if the function is infinite there. `x` is never negative. None if the function is finite
+    at 0, or no argument above 0 is below the floor of arithmetic that flushes.
+    """
+    if not x.arithmetic.flushes:
+        return None
+    may_be_0 = (x.v > 0) & (magnitude_of(x.v) < x.arithmetic.floor)
+    if not may_be_0.any():
+        return None
+    at_0 = function(np.zeros((), v.dtype))
+    if not np.isinf(at_0.astype(np.float64)):
+        return None
+    level = np.where(at_0 * v > 0, arrays.OVERFLOWED, arrays.ANYTHING)
+    return np.where(may_be_0, level, 0)
 
 
 def _with_images_of_lost(
@@ -419,17 +441,22 @@ def _with_images_of_lost(
 
     Lost arguments, of which `x` has some, may be infinite or NaN in an implementation; `error` and
     `lost`, None for none, are the errors and lost elements without them. An element is lost, at its
-    argument's level, where the function of an infinite end is not finite, or the argument may be
-    NaN. Where it is finite, the error reaches it in arithmetic that flushes.
+    argument's level, where the function of an infinite end is not finite; as `ANYTHING` where that
+    has not the sign of v. Where it is finite, the error reaches it in arithmetic that flushes, and
+    the element is lost only if the argument may be NaN, as `UNORDERED`.
     """
     images = [function(end) for end in x.ends(far=True)]
     away = np.max([magnitude_of(image - v) for image in images], axis=0)
     assert x.lost is not None
-    gone = ~np.isfinite(away) | (x.lost > arrays.OVERFLOWED)
+    is_far = ~np.isfinite(away)
+    may_be_nan = x.lost > arrays.OVERFLOWED
     if x.arithmetic.flushes:
         reached = np.maximum(error, np.where(x.lost > 0, away, 0.0))
-        error = np.where(gone, error, reached)
-    return error, union(lost, np.where(gone, x.lost, 0))
+        error = np.where(is_far | may_be_nan, error, reached)
+    is_turned = np.any([image * v < 0 for image in images], axis=0)
+    of_far = np.where(is_turned & (x.lost > 0), arrays.ANYTHING, x.lost)
+    of_nan = np.where(may_be_nan, arrays.UNORDERED, 0)
+    return error, union(lost, np.where(is_far, of_far, of_nan))
 
 
 def _variance_of_image(function: _Function, x: Reals, v: Reals, q: Bound) -> Bound:

@@ -20,12 +20,20 @@ from opcheck.numbers.bounded.array import (
     Errors,
     Floats,
     Lost,
+    Mask,
     is_finite,
     magnitude_of,
     pair,
 )
 from opcheck.numbers.bounded.choice import extreme
-from opcheck.numbers.bounded.elementwise import Bound, add_present, divide, result, union
+from opcheck.numbers.bounded.elementwise import (
+    Bound,
+    add_present,
+    anything_where,
+    divide,
+    result,
+    union,
+)
 from opcheck.numbers.plain import Axes, axes_of
 
 #: A linear function of arrays, such as a sum over axes.
@@ -37,6 +45,9 @@ RoundingRule: TypeAlias = Callable[[Floats, Floats, float], Floats]
 VarianceRule: TypeAlias = Callable[[Bounded, Floats, float], Floats]
 #: What the products of error terms may add to a first-order bound.
 _SECOND_ORDER = 1.01
+#: The level of a lost result whose sign is known: compensated summation makes NaN of an infinity,
+#: and so does a factor that was flushed to 0.
+_OF_ONE_SIGN = arrays.OVERFLOWED | arrays.UNORDERED
 #: A step may double a product that is flushed; 2 to more than so many steps is infinite anyway.
 _MOST_DOUBLINGS = 1000
 
@@ -183,7 +194,13 @@ def _summed(x: Bounded, add_up: Linear, rounding: RoundingRule, variance: Varian
         if old.arithmetic.scatters:
             q = np.reshape(variance(old, total, u), np.shape(v))
             q = add_present(q, None if old.q is None else add_up(old.q))
-        lost = _lost_in_sums(_any_lost(add_up, old.lost), total, v, old.arithmetic)
+        of_terms = None if old.lost is None else _lost_with_terms(add_up, old.v, old.lost, v)
+        lost = of_terms
+        if _may_leave_range(total, old.arithmetic):
+            low, high = old.ends()
+            positive = add_up(magnitude_of(np.maximum(high, 0)))
+            negative = add_up(magnitude_of(np.minimum(low, 0)))
+            lost = union(lost, _lost_in_sums(positive, negative, v, old.arithmetic))
         return Errors(_without_nonfinite(e, v), q, lost)
 
     return result(
@@ -221,33 +238,55 @@ def _without_nonfinite(e: Floats, v: Any) -> Floats:
     return np.where(is_finite(np.asarray(v)), e, 0.0)
 
 
-def _any_lost(add_up: Linear, lost: Lost | None) -> Lost | None:
-    """Mask the sums of which a term is lost, that is maybe infinite or NaN; None if `lost` is.
+def _may_leave_range(total: Floats, arithmetic: Arithmetic) -> bool:
+    """Return True if a partial sum may exceed the largest number; `total` are sums of |terms| + e.
 
-    `lost` has the terms' shape; `add_up` makes sums of these.
+    A total that is NaN may, too.
     """
-    if lost is None:
-        return None
-    return np.asarray(add_up((lost > 0).astype(np.float64)) > 0)
+    return not bool(np.max(total, initial=0) * _SECOND_ORDER <= arithmetic.largest_sum)
 
 
-def _lost_in_sums(lost: Lost | None, total: Floats, v: Any, arithmetic: Arithmetic) -> Lost | None:
+def _lost_with_terms(add_up: Linear, terms: arrays.Reals, lost: Lost, v: Any) -> Lost:
+    """Return the lost elements of the sums v = add_up(terms) of which a term is lost.
+
+    `lost` has the levels of the terms, in their shape. If all lost terms of a sum have its sign,
+    NaN or an infinity of that sign may stand there; else, and of a term that may be of either sign,
+    `ANYTHING`. 0 for sums without a lost term.
+    """
+
+    def any_of(mask: Mask) -> Mask:
+        """Mask the sums with a term of which this mask of the terms is true."""
+        return np.asarray(add_up(mask.astype(np.float64)) > 0)
+
+    v = np.asarray(v)
+    has_positive = any_of((lost > 0) & (terms > 0))
+    has_negative = any_of((lost > 0) & (terms < 0))
+    has_either = any_of((lost == arrays.ANYTHING) | ((lost > 0) & (terms == 0)))
+    keeps_sign = np.where(v > 0, ~has_negative, np.where(v < 0, ~has_positive, False))
+    is_lost = has_positive | has_negative | has_either
+    level = np.where(keeps_sign & ~has_either, _OF_ONE_SIGN, arrays.ANYTHING)
+    return np.where(is_lost, level, 0)
+
+
+def _lost_in_sums(positive: Floats, negative: Floats, v: Any, arithmetic: Arithmetic) -> Lost:
     """Return the lost elements of sums `v`: those of which a partial sum may leave the range.
 
-    Those that `lost` masks are so, too: sums with a lost term; None for none. `total` is the sum of
-    |terms| + e. In some order a partial sum is as large as all terms of one sign, (total + |v|)/2.
-    The level is `ANYTHING`, as compensated summation makes NaN of an infinity; 0 elsewhere. None if
-    every total is within the range and `lost` is None.
+    In some order a partial sum is as large as all terms above 0, `positive`, or as all below 0,
+    −`negative`, both with the errors of the terms. If only that of the sum's own sign may exceed
+    the largest number, no partial sum is an infinity of the other sign: NaN and one of its own sign
+    may stand there. Of a sum in which both may, or that is 0, `ANYTHING`. 0 elsewhere.
     """
     v = np.asarray(v)
-    largest = arithmetic.largest_sum
-    if lost is None and np.max(total, initial=0) * _SECOND_ORDER <= largest:
-        return None
-    of_one_sign = (total + magnitude_of(v)) / 2
-    over = ~(of_one_sign * _SECOND_ORDER <= largest) & is_finite(v)
-    if lost is not None:
-        over = over | (lost > 0)
-    return np.where(over, arrays.ANYTHING, 0)
+
+    def is_beyond(partial_sum: Floats) -> Mask:
+        """Mask the partial sums that may exceed the largest number; also those that are NaN."""
+        return np.asarray(~(partial_sum * _SECOND_ORDER <= arithmetic.largest_sum))
+
+    of_its_sign = np.where(v < 0, negative, positive)
+    of_the_other = np.where(v < 0, positive, negative)
+    level = np.where(is_beyond(of_the_other) | (v == 0), arrays.ANYTHING, _OF_ONE_SIGN)
+    is_lost = is_beyond(np.maximum(of_its_sign, of_the_other)) & is_finite(v)
+    return np.where(is_lost, level, 0)
 
 
 def _error_of_flushed_sums(x: Bounded, size: Floats, add_up: Linear) -> Any:
@@ -336,6 +375,9 @@ def _multiplied(
         most = multiply(np.maximum(each + error_of_each, 1.0))
         least = multiply(np.clip(each - error_of_each, 0.0, 1.0))
         lost = _lost_in_products(size, most, steps, old.arithmetic.largest)
+        if lost is not None:
+            may_turn = np.asarray((error_of_each > 0) & (each <= error_of_each), np.int8)
+            lost = _with_signs(lost, size, along(np.bitwise_or)(np.broadcast_to(may_turn, x.shape)))
         if old.lost is not None:
             lost = union(lost, along(np.bitwise_or)(old.lost))
         if old.arithmetic.flushes:
@@ -355,14 +397,24 @@ def _lost_in_products(size: Floats, most: Floats, steps: Any, largest: float) ->
     """Return the lost products: those of which a partial product may exceed `largest`.
 
     `size` is |v| of each product, `most` the size of its largest partial product, and `steps` the
-    number of its multiplications. The level is `ANYTHING` (NaN or an infinity may stand there) for
-    these, 0 for others, also for those whose `size` is infinite or NaN. None if none is multiplied.
+    number of its multiplications. NaN or an infinity of the product's sign may stand there. 0 for
+    others, also for those whose `size` is infinite or NaN. None if none is multiplied.
     """
     has_steps = np.asarray(steps) > 0
     if not np.any(has_steps):
         return None
     is_beyond = np.isfinite(size) & ~(most * _SECOND_ORDER <= largest)
-    return np.where(is_beyond & has_steps, arrays.ANYTHING, 0)
+    return np.where(is_beyond & has_steps, _OF_ONE_SIGN, 0)
+
+
+def _with_signs(lost: Lost, size: Floats, may_turn: Lost) -> Lost:
+    """Return the levels of `lost` products, by what is known of the signs of their factors.
+
+    `may_turn` is true of the products with a factor whose sign is not sure: `ANYTHING` may stand
+    there. A product of the `size` 0 has a factor 0, which makes NaN of an infinity: `UNORDERED`.
+    """
+    level = np.where(size == 0, arrays.UNORDERED, lost)
+    return np.where(lost > 0, np.where(may_turn, arrays.ANYTHING, level), 0)
 
 
 def _error_of_flushed_products(
@@ -505,11 +557,14 @@ def bilinear(
             q = add_present(q, None if extra is None else extra.q)
             q = np.where(np.isfinite(q), q, 0.0)
         lost = union(
-            _any_lost(lambda part: product(part, np.ones_like(right)), x.lost),
-            _any_lost(lambda part: product(np.ones_like(left), part), y.lost),
-            None if extra is None else extra.lost,
+            _anything_with(lambda part: product(part, np.ones_like(right)), x.lost),
+            _anything_with(lambda part: product(np.ones_like(left), part), y.lost),
+            None if extra is None else anything_where(extra.lost, lambda: True),
         )
-        return Errors(e, q, _lost_in_sums(lost, total, v, x.arithmetic))
+        if _may_leave_range(total, x.arithmetic):
+            positive, negative = _sums_by_sign(x, y, extra, product)
+            lost = union(lost, _lost_in_sums(positive, negative, v, x.arithmetic))
+        return Errors(e, q, lost)
 
     return result(
         v,
@@ -518,6 +573,43 @@ def bilinear(
         k=1.0 if terms else 0.0,
         min_relative_error=min_relative_error,
     )
+
+
+def _sums_by_sign(
+    x: Bounded, y: Bounded, extra: Bounded | None, product: Callable[..., Any]
+) -> tuple[Any, Any]:
+    """Return the sums of all terms above 0, and of all below 0 without their sign, in any order.
+
+    The terms are those of product(x, y), and `extra`, None for none. Each counts as the largest
+    and as the smallest that its errors admit. `x`, `y` and `extra` have their last roundings in
+    their errors.
+    """
+
+    def by_sign(part: Bounded) -> tuple[Any, Any]:
+        """Return the largest of each number above 0, and the largest below 0 without its sign."""
+        low, high = part.ends()
+        return magnitude_of(np.maximum(high, 0)), magnitude_of(np.minimum(low, 0))
+
+    x_above, x_below = by_sign(x)
+    y_above, y_below = by_sign(y)
+    positive = product(x_above, y_above) + product(x_below, y_below)
+    negative = product(x_above, y_below) + product(x_below, y_above)
+    if extra is None:
+        return positive, negative
+    extra_above, extra_below = by_sign(extra)
+    return positive + extra_above, negative + extra_below
+
+
+def _anything_with(add_up: Linear, lost: Lost | None) -> Lost | None:
+    """Return `ANYTHING` for the sums of products of which a factor is lost, 0 for others.
+
+    `lost` has the shape of the factors, and None stays None; `add_up` counts the factors of a sum
+    for which it is given ones.
+    """
+    if lost is None:
+        return None
+    is_lost = np.asarray(add_up((lost > 0).astype(np.float64)) > 0)
+    return np.where(is_lost, arrays.ANYTHING, 0)
 
 
 def _propagated_error(x: Bounded, y: Bounded, product: Callable[..., Any]) -> Bound:

@@ -460,10 +460,11 @@ def element_of(default_tensor: NDArray[Any], dtype: np.dtype[Any]) -> Any:
 def binarized(X: Array, *, threshold: float) -> Array:
     """Return 1 for elements greater than the threshold, and 0 for others, NaN among them.
 
-    X: of any shape and numeric type, which the output has too. Integers are compared as they are,
-    though no float32 equals some of them.
+    X: of any shape and numeric type, which the output has too. Integers are not rounded to the type
+    of the threshold, float32: each is compared exactly.
     """
     is_whole = X.dtype.kind == "i" and np.isfinite(threshold)
+    # An integer is above the threshold if it is above the integer below that.
     limit = int(np.floor(threshold)) if is_whole else threshold
     return (limit < X).astype(X.dtype)
 

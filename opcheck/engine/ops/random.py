@@ -502,7 +502,7 @@ def zero_with_probability(u: Floats, p: Floats) -> Booleans:
 
 
 def probability_rounded(u: Floats, p: Floats) -> Booleans:
-    """Mutant: 1 is certain from one half on, and else impossible."""
+    """Mutant: where p is one half or more 1 is certain, else impossible, whatever was drawn."""
     return p + 0 * u >= 0.5
 
 
@@ -522,7 +522,10 @@ def fair(u: Floats, p: Floats) -> Booleans:
 
 
 def input_is_weights(u: Floats, logarithms: Floats) -> Integers:
-    """Mutant: the input is no logarithms; the least of it is 0 then, if it is below that."""
+    """Mutant: the input is taken for weights, not for logarithms of them.
+
+    If it has negative numbers, all are raised until the least is 0.
+    """
     return class_by_weights(u, logarithms - logarithms.min(initial=0))
 
 

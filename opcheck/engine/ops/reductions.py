@@ -514,7 +514,7 @@ def along_other_axes(
         return reduction(x, axis=change(axis, x.ndim), keepdims=keepdims)
 
     formulas = each_version(name, changed)
-    return {since: made for since, made in formulas.items() if has_axes_as_input(name, since)}
+    return {since: formulas[since] for since in formulas if has_axes_as_input(name, since)}
 
 
 AXES_MUTANTS = {

@@ -161,16 +161,17 @@ def holds(nodes: Nodes, x: NDArray[Any], at: Places) -> Mask:
 
 
 def comparable(x: NDArray[Any], split: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return two tensors of floats that compare as `x` and `split` exactly do.
+    """Return two tensors of floats that compare, element by element, as `x` and `split` exactly do.
 
-    Floats are returned as they are. Integers of 64 bits are rounded to float64 when they are
-    compared with floats. One that rounds to its threshold is compared as an integer.
+    x: features, floats or integers; split: the thresholds, floats. Floats and their thresholds are
+    returned as they are. An integer is rounded to float64; where that is its threshold, the pair is
+    the sign of their exact difference and 0.
     """
     if x.dtype.kind == "f":
         return x, split
     rounded = x.astype(np.float64)
     split = split.astype(np.float64)
-    # No float64 but 2^63 rounds to what int64 does not hold, and every integer is below that.
+    # An int64 may round to the threshold 2^63, which int64 does not hold: it is below that.
     is_close = (rounded == split) & (split < 2.0**63)
     exact = np.where(is_close, split, 0).astype(x.dtype)
     difference = np.sign(x - exact).astype(np.float64)
@@ -248,9 +249,9 @@ class Votes:
 def counted_votes(at: Places, votes: Votes) -> tuple[Mask, Array]:
     """Return which votes count for each row and target, [N, v, count], and weights, [1, v, 1].
 
-    at: The leaves that rows reached, [N, trees]. Several trees may end at one leaf, whose votes
-    count as often: v is the number of votes, as often. Raises InvalidNode for a target that does
-    not exist, MemoryError for more than 2^28 targets.
+    at: The leaves that rows reached, [N, trees]. Where several trees lead a row to one leaf, its
+    votes count for each of them: v is the number of votes times the most trees that do so. Raises
+    InvalidNode for a target that does not exist, MemoryError for more than 2^28 targets.
     """
     wrong = [target for target in votes.targets if not 0 <= target < votes.count]
     reject(wrong, f"target {wrong[:1]}; allowed: 0 to {votes.count - 1}")
@@ -367,9 +368,9 @@ Id: TypeAlias = tuple[int, int]
 
 
 def numbered(trees: Sequence[int]) -> tuple[int, ...]:
-    """Return the number of each node among those of its tree, from 0.
+    """Return the number of each node among those of its tree, from 0, in their order.
 
-    `trees` has the tree of each node.
+    `trees` has the id of each node's tree: (5, 5, 7, 5) gives (0, 1, 0, 2).
     """
     numbers: dict[int, Iterator[int]] = defaultdict(itertools.count)
     return tuple(next(numbers[tree]) for tree in trees)
@@ -378,10 +379,10 @@ def numbered(trees: Sequence[int]) -> tuple[int, ...]:
 def next_places(
     trees: Sequence[int], children: Sequence[int], places: Mapping[Id, int], is_inner: Mask
 ) -> Places:
-    """Return the place of the child of each node, in the node's tree.
+    """Return the place of the child of each node, -1 for a leaf whose child is no node.
 
-    trees, children: the ids of each node's tree and child. Leaves may have -1. Raises InvalidNode
-    where an inner node's child is no node.
+    trees, children: the ids of each node's tree, and of its child in that tree; places: of each
+    node, by both ids. Raises InvalidNode where an inner node's child is no node.
     """
     found = [places.get(pair, -1) for pair in zip(trees, children, strict=True)]
     after = np.array(found, np.intp)
@@ -417,6 +418,7 @@ def nodes_with_ids(attributes: Attributes) -> tuple[Nodes, Mapping[Id, int]]:
     places = {pair: place for place, pair in enumerate(zip(trees, ids, strict=True))}
     reject(len(places) < len(ids), "two nodes of one id in a tree")
     numbers = numbered(trees)
+    # Of the regressor alone the text states how ids are counted.
     reject("target_ids" in attributes and ids != numbers, "ids that are not 0, 1, 2 …")
     for mode in modes:
         check_one_of("nodes_modes", mode, *MODES, "LEAF")
@@ -459,9 +461,10 @@ def votes_with_ids(
 
 
 def check_tensors(attributes: Attributes, X: Array) -> None:
-    """Raise InvalidNode for attributes that are tensors if not all is of doubles, `X` too.
+    """Raise InvalidNode for attributes that are tensors, unless they and `X` are of doubles.
 
-    That is by a reading of TENSORS_NOT_OF_DOUBLES alone; by the other one they are computed.
+    A reading of TENSORS_NOT_OF_DOUBLES refuses these; by its other one, and where no attribute is a
+    tensor, nothing is raised.
     """
     tensors = [value for name, value in attributes.items() if name.endswith("_as_tensor")]
     given = [tensor for tensor in tensors if tensor is not None]

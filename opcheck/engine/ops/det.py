@@ -94,6 +94,7 @@ def eliminated(X: Tensor) -> Tensor:
     parts[..., 1:] = np.where(is_out_of_range, 0, np.minimum(parts[..., 1:], MOST_ROOM))
     high, middle, low, most = (xp.astype(parts[..., k], np.float64) for k in range(4))
     deviation = parts[..., 4]
+    # The last term is 0, with an error of `most` unit roundoffs.
     return high + (middle + low) + (xp.inexact(most, 1, deviation) - most)
 
 
@@ -176,21 +177,25 @@ def triangles(
 def room(matrix: Matrix) -> tuple[float, float]:
     """Return the largest error of an elimination, and its standard deviation, in unit roundoffs.
 
-    matrix: finite and not empty. Elimination is right of a matrix nearby: A + E = LU with |E| ≤
-    n·u·|L||U|. To first order each element of E moves a determinant by its cofactor, and to others
-    by products of singular values. Rows may be eliminated, or columns: the larger one counts.
+    matrix: finite and not empty. Elimination is exact for a matrix nearby: A + E = LU with |E| ≤
+    n·u·|L||U|. To first order in E, each of its elements changes the determinant by its cofactor
+    times itself; higher orders are bounded by products of singular values. Rows may be eliminated,
+    or columns: the larger error counts.
     """
     n = len(matrix)
     left, sizes, right = np.linalg.svd(matrix)
-    # The singular values but one, multiplied.
+    # For each singular value, the product of all others.
     others = np.prod(np.where(np.eye(n), 1, sizes), axis=1)
     cofactors = np.abs((left * others) @ right)
-    ways = [of_elimination(matrix, cofactors), of_elimination(matrix.T, cofactors.T)]
-    first, moved, deviation = np.max(ways, axis=0) * [n, n, 1]
-    moved *= ROUNDOFF
-    higher = np.poly(-sizes)[::-1][2:] @ moved ** np.arange(2, n + 1)
-    volume = np.prod(sizes)
-    return first + higher / ROUNDOFF + n * volume, deviation + volume
+    of_rows = of_elimination(matrix, cofactors)
+    of_columns = of_elimination(matrix.T, cofactors.T)
+    first, norm_of_e, deviation = np.max([of_rows, of_columns], axis=0) * [n, n, 1]
+    norm_of_e *= ROUNDOFF
+    # For each k from 2 on, the norm to the power of k times all products of n − k singular values.
+    higher = np.poly(-sizes)[::-1][2:] @ norm_of_e ** np.arange(2, n + 1)
+    # The product of the pivots is rounded n times.
+    magnitude = np.prod(sizes)
+    return first + higher / ROUNDOFF + n * magnitude, deviation + magnitude
 
 
 def of_elimination(matrix: Matrix, cofactors: Matrix) -> tuple[float, float, float]:

@@ -104,7 +104,7 @@ def not_the_opposite(opposite: OfPair, a: Array, b: Array) -> Array:
 
 
 def by_the_difference(comparison: OfPair, a: Array, b: Array) -> Array:
-    """Mutant of a comparison: a - b is compared with 0, which wraps around."""
+    """Mutant of a comparison: a - b, which wraps around in integers, is compared with 0."""
     return comparison(a - b, a.dtype.type(0))
 
 

@@ -44,7 +44,8 @@ def integer_power(x: Array, y: Array) -> Array:
     exponent = y if is_whole else xp.values_of(y)
     exact = np.power(x.astype(np.longdouble), exponent.astype(np.longdouble))
     distance = np.abs(exact - np.rint(exact))
-    # A root of 64 or more is not a whole number. Other powers next to one may be rounded to it.
+    # The 64th root of an integer of 64 bits is below 2, and no whole number but of 1: a power that
+    # is exactly whole has an exponent that is a multiple of 1/32, or is only rounded to be whole.
     is_whole_power = (distance == 0) & ((exponent * 32 % 1 == 0) | (x == 1))
     low, high = dtypes.limits(dtypes.of(x)) if is_whole else (-LARGEST_SURE, LARGEST_SURE)
     is_held = (exact >= low) & (exact <= high)
@@ -53,7 +54,7 @@ def integer_power(x: Array, y: Array) -> Array:
     # Casts of numbers that are not held depend on the processor.
     powers = np.trunc(np.where(is_undefined, 0, exact)).astype(x.dtype)
     if is_whole:
-        # Beyond 64 only the powers of 1, 0 and -1 are held.
+        # Beyond 64 only the powers of 1, 0 and -1 are held; an odd exponent stays odd, for -1.
         times = np.clip(y, 0, 64 + y % 2).astype(x.dtype)
         powers = np.where(y >= 0, np.power(x, times), powers)
     return undefined_where(powers, is_undefined, "how powers are rounded")

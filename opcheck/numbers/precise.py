@@ -104,12 +104,14 @@ def rounded(x: Any, y: Any, bits: int, more: int, dtype: DType, *, last: bool) -
 
     `x` and `y` are mpmath's: the number computed with `bits` binary digits, and with `more`. If
     they agree in half of `bits`, half of the digits of y count as right; otherwise y is off by at
-    most the distance of both. The number is certain if all that y may be rounds to it. With the
-    `last` digits, a y that agrees with x, but is too near to a midpoint to be certain, is rounded
-    to half of its digits first: it counts as the midpoint.
+    most the distance of both. It is certain if all that it may be rounds to one number, and x is
+    finite. If `last`, because no more digits are to be tried, a y that agrees with x, but is too
+    near to a midpoint to be certain, is rounded to half of its digits first: so it counts as the
+    midpoint.
 
-    To an integer dtype, which holds it, y is certain if it equals x; a fraction is cut off. NaN
-    where y is infinite or NaN, and an infinity for a finite number beyond the dtype's range.
+    To an integer dtype, which holds it, y is certain if it equals x; a fraction is cut off, and the
+    result is an int. NaN where y is infinite or NaN, for all dtypes, and an infinity for a finite
+    number beyond a floating dtype's range.
     """
     if not _mp.isfinite(y):
         return float("nan")

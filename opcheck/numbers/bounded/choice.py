@@ -21,9 +21,9 @@ from opcheck.numbers.bounded.array import (
     Mask,
     Reals,
     as_values,
+    both_bounded,
     is_finite,
     magnitude_of,
-    pair,
 )
 from opcheck.numbers.bounded.elementwise import add_present, real_function, union
 
@@ -195,7 +195,7 @@ def _compare(compare: np.ufunc, a: Any, b: Any) -> Truth | Mask:
     lost float counts by its value and error. One operand may be a plain number or array. Raises
     ValueError for shapes that do not broadcast.
     """
-    a, b = pair(a, b)
+    a, b = both_bounded(a, b)
     x = a.with_rounding()
     y = b.with_rounding()
     v = np.asarray(compare(x.v, y.v), np.bool_)
@@ -231,17 +231,17 @@ def isinf(x: Bounded) -> Mask:
 def where(condition: Condition, a: Any, b: Any) -> Bounded:
     """Return `a` where `condition` holds, else `b`; where that is unsure, either.
 
-    There the value is the one that the condition's `v` chooses, with an error that reaches both; it
-    is infinite, and a finite value lost, if the other operand is infinite or NaN. An infinite or
-    NaN value has no error. Errors in common become errors of each element. The result is exact if
-    both operands are and the condition is sure.
+    There the value is the one that the condition's `v` chooses, with an error that reaches both.
+    If the other operand is infinite or NaN, that error is, and a finite value is lost with its last
+    rounding. An infinite or NaN value has no error. Errors in common become errors of each element.
+    The result is exact if both operands are and the condition is sure.
 
     `a` or `b` may be a plain number or array. Raises TypeError if neither of them is bounded, and
     ValueError for shapes that do not broadcast.
     """
     if not isinstance(a, Bounded) and not isinstance(b, Bounded):
         raise TypeError("an unsure condition chooses between bounded numbers only")
-    a, b = pair(a, b)
+    a, b = both_bounded(a, b)
     chosen, unsure = truth_parts(condition)
     v = np.where(chosen, a.v, b.v)
     is_sure = not unsure.any()
@@ -270,7 +270,7 @@ def where(condition: Condition, a: Any, b: Any) -> Bounded:
         min_relative_error = min(a.min_relative_error, b.min_relative_error)
     else:
         min_relative_error = min(a.min_total_relative_error, b.min_total_relative_error)
-    selected: Bounded = a.within(
+    selected: Bounded = a.with_joined_values(
         v, errors, keep_rounding=keep_rounding, min_relative_error=min_relative_error
     )
     return selected
@@ -366,7 +366,7 @@ def maximum(a: Any, b: Any) -> Bounded:
     Its least and greatest value are the larger ones of the operands' least and greatest values.
     Raises ValueError for shapes that do not broadcast.
     """
-    a, b = pair(a, b)
+    a, b = both_bounded(a, b)
     larger = _extreme(np.maximum, a, b)
     larger.nonnegative = a.never_negative() or b.never_negative()
     return larger
@@ -378,7 +378,7 @@ def minimum(a: Any, b: Any) -> Bounded:
     Its least and greatest value are the smaller ones of the operands' least and greatest values.
     Raises ValueError for shapes that do not broadcast.
     """
-    a, b = pair(a, b)
+    a, b = both_bounded(a, b)
     smaller = _extreme(np.minimum, a, b)
     smaller.nonnegative = a.never_negative() and b.never_negative()
     return smaller
@@ -409,8 +409,8 @@ def clip(x: Bounded, low: Any, high: Any) -> Bounded:
         return x if high is None else minimum(x, high)
     if high is None:
         return maximum(x, low)
-    low, _ = pair(low, x)
-    high, _ = pair(high, x)
+    low, _ = both_bounded(low, x)
+    high, _ = both_bounded(high, x)
 
     def clipped(x: Any, low: Any, high: Any) -> Any:
         """Return plain values within their limits, which broadcast; it rises with all three."""
@@ -612,7 +612,7 @@ def _remainder(name: str, a: Any, b: Any) -> Bounded:
     to a multiple of b. It is lost where b may be 0, but is not exactly: NaN may stand there. One of
     both may be a plain number or array. Raises ValueError for shapes that do not broadcast.
     """
-    a, b = pair(a, b)
+    a, b = both_bounded(a, b)
     x = a.with_rounding()
     y = b.with_rounding()
     function = real_function(name)
@@ -634,9 +634,14 @@ def _remainder(name: str, a: Any, b: Any) -> Bounded:
 
 @dataclass(frozen=True, eq=False)
 class Indices(Kind):
-    """Indices `v`; `admitted` has an axis more, the last, with all that each of them may be.
+    """Indices, or numbers of integers or of few bits, each of which may be one of several.
 
-    Where an index may be fewer than others, it is repeated there.
+    They come of choices among bounded numbers, and of rounding these to a type of few numbers.
+
+    Attributes:
+        v: One of those that each may be: what the formula's values give.
+        admitted: All that each may be, along one axis more than `v` has, the last. Where an element
+            may be fewer than others, its own `v` or another of them is repeated.
     """
 
     v: NDArray[Any]

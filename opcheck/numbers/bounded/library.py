@@ -458,7 +458,7 @@ def pow(x: Any, p: Any) -> Bounded:
     where an operand is. One of both may be a plain number or array. Raises ValueError for shapes
     that do not broadcast.
     """
-    x, p = arrays.pair(x, p)
+    x, p = arrays.both_bounded(x, p)
     v = _power_values(x.v, p.v)
     smallest_power = 0.0
     if p.exact:

@@ -13,7 +13,7 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.numbers.arithmetic import FLOAT32, Arithmetic, expected, grid, narrow
 from opcheck.numbers.bounded import array as arrays
-from opcheck.numbers.bounded.array import Bounded, Errors, Floats, Mask, magnitude_of, pair
+from opcheck.numbers.bounded.array import Bounded, Errors, Floats, Mask, both_bounded, magnitude_of
 from opcheck.numbers.bounded.choice import Indices, Truth, trunc, truth, where
 from opcheck.numbers.bounded.elementwise import union
 from opcheck.numbers.context import lifted
@@ -167,7 +167,7 @@ def _joined(join: Callable[..., Any], operands: Sequence[Any], axis: int) -> Bou
     for shapes that do not fit, AxisError for a missing axis.
     """
     first = next(x for x in operands if isinstance(x, Bounded))
-    parts = [pair(x, first)[0] for x in operands]
+    parts = [both_bounded(x, first)[0] for x in operands]
     v = join([x.v for x in parts], axis=axis)
     if all(x.exact for x in parts):
         return first.with_values(v, arrays.NO_ERRORS)
@@ -186,7 +186,7 @@ def _joined(join: Callable[..., Any], operands: Sequence[Any], axis: int) -> Bou
         min_relative_error = builtins.min(x.min_relative_error for x in parts)
     else:
         min_relative_error = builtins.min(x.min_total_relative_error for x in parts)
-    return parts[0].within(
+    return parts[0].with_joined_values(
         v, errors, keep_rounding=keep_rounding, min_relative_error=min_relative_error
     )
 
@@ -240,7 +240,7 @@ def pad(x: Bounded, widths: Any, constant_values: float = 0) -> Bounded:
         old = x if keep_rounding else x.with_rounding()
         return Errors(framed(old.e, 0.0), framed(old.q, 0.0), framed(old.lost, 0))
 
-    return x.within(v, errors, keep_rounding=keep_rounding, min_relative_error=0.0)
+    return x.with_joined_values(v, errors, keep_rounding=keep_rounding, min_relative_error=0.0)
 
 
 def full_like(x: Bounded, value: float) -> Bounded:
@@ -472,9 +472,10 @@ def _arithmetic_after_cast(old: Arithmetic, dtype: dtypes.DType, computes: bool)
     """Return the arithmetic of what follows a cast to the floating `dtype`.
 
     `old` is that of the number that is cast. A type of 16 bits is computed in itself if it
-    `computes`, else in `old` if that is of 16 bits, in its `half` if it has one, or in float32. A
-    wider type is computed as expected of it; or, if it `computes` and `old.everywhere` is set, in
-    `old` if that is of 16 bits. What holds for all of a node stays: `Arithmetic.turned_into`.
+    `computes`, else in `old.half`, without that in `old` if it is of 16 bits, or in float32. A
+    wider type is computed as expected of it; or, if it `computes`, `old` is of 16 bits and
+    `old.everywhere` is set, in `old.half` or without that in `old`. What holds for all of a node
+    stays: `Arithmetic.turned_into`.
     """
     # Of 16 bits are results that are rounded to such a type, or stored in one.
     is_half = old.stored is not None or old.grid.dtype.numpy.itemsize == _HALF

@@ -20,9 +20,9 @@ from opcheck.numbers.bounded.array import (
     Errors,
     Floats,
     Lost,
+    both_bounded,
     is_finite,
     magnitude_of,
-    pair,
 )
 from opcheck.numbers.bounded.choice import extreme
 from opcheck.numbers.bounded.elementwise import Bound, add_present, divide, result, union
@@ -465,11 +465,11 @@ def bilinear(
     One of `a` and `b`, and the addend, may be plain arrays. Raises what `product` raises, and
     ValueError for an addend that does not broadcast.
     """
-    a, b = pair(a, b)
+    a, b = both_bounded(a, b)
     v = product(a.v, b.v)
     min_relative_error = a.min_total_relative_error + b.min_total_relative_error
     if addend is not None:
-        addend, _ = pair(addend, a)
+        addend, _ = both_bounded(addend, a)
         v = v + addend.v
         min_relative_error = builtins.min(min_relative_error, addend.min_total_relative_error)
         terms = terms + 1

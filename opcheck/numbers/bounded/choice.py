@@ -232,9 +232,10 @@ def where(condition: Condition, a: Any, b: Any) -> Bounded:
     """Return `a` where `condition` holds, else `b`; where that is unsure, either.
 
     There the value is the one that the condition's `v` chooses, with an error that reaches both.
-    If the other operand is infinite or NaN, that error is, and a finite value is lost with its last
-    rounding. An infinite or NaN value has no error. Errors in common become errors of each element.
-    The result is exact if both operands are and the condition is sure.
+    If one of both is infinite or NaN, and the other is not the same, the value is finite, the error
+    infinite, and the element lost with its last rounding: anything may stand there. Otherwise an
+    infinite or NaN value has no error. Errors in common become errors of each element. The result
+    is exact if both operands are and the condition is sure.
 
     `a` or `b` may be a plain number or array. Raises TypeError if neither of them is bounded, and
     ValueError for shapes that do not broadcast.
@@ -245,6 +246,8 @@ def where(condition: Condition, a: Any, b: Any) -> Bounded:
     chosen, unsure = truth_parts(condition)
     v = np.where(chosen, a.v, b.v)
     is_sure = not unsure.any()
+    if not is_sure:
+        v = _finite_where_unsure(v, np.where(chosen, b.v, a.v), unsure)
     if a.exact and b.exact and is_sure:
         return Bounded(v, a.dtype, a.arithmetic)
     has_common = a.has_common or b.has_common
@@ -274,6 +277,21 @@ def where(condition: Condition, a: Any, b: Any) -> Bounded:
         v, errors, keep_rounding=keep_rounding, min_relative_error=min_relative_error
     )
     return selected
+
+
+def _finite_where_unsure(v: Reals, other: Reals, unsure: Mask) -> Reals:
+    """Return the values `v` of a choice, but finite ones where the choice is unsure and matters.
+
+    `other` are those of the operand that was not chosen. Where the choice is `unsure`, `v` infinite
+    or NaN and `other` something else, the value is `other`, or 0 if that is not finite either: no
+    error can reach from an infinity or NaN to a number.
+    """
+    are_same = np.asarray((v == other) | ((v != v) & (other != other)), np.bool_)
+    is_replaced = unsure & ~is_finite(v) & ~are_same
+    if not is_replaced.any():
+        return v
+    finite = np.where(is_finite(other), other, np.zeros_like(other))
+    return np.where(is_replaced, finite, v)
 
 
 def _errors_of_choice(chosen: Mask, x: Bounded, y: Bounded) -> Errors:

@@ -13,7 +13,15 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.numbers.arithmetic import FLOAT32, Arithmetic, expected, grid, narrow
 from opcheck.numbers.bounded import array as arrays
-from opcheck.numbers.bounded.array import Bounded, Errors, Floats, Mask, both_bounded, magnitude_of
+from opcheck.numbers.bounded.array import (
+    Bounded,
+    Errors,
+    Floats,
+    Mask,
+    Reals,
+    both_bounded,
+    magnitude_of,
+)
 from opcheck.numbers.bounded.choice import Indices, Truth, trunc, truth, where
 from opcheck.numbers.bounded.elementwise import union
 from opcheck.numbers.context import lifted
@@ -119,14 +127,16 @@ def hull(chosen: Bounded, admitted: Bounded, axis: int) -> Bounded:
 
     `axis` is one of `admitted` that `chosen` has not, -1 for the last; the shapes are equal without
     it. The choice is among those admitted, and an element with fewer choices repeats one. An
-    element is lost (it may be an infinity or NaN) if an admitted one is. The last rounding is among
-    the errors, and k is 0. In arithmetic that scatters, an element with more than one choice
-    scatters as far as the others are away.
+    element is lost (it may be an infinity or NaN) if an admitted one is. Where an infinity or NaN
+    is one of several different choices, the value is finite, and its error infinite. The last
+    rounding is among the errors, and k is 0. In arithmetic that scatters, an element with more than
+    one choice scatters as far as the others are away.
     """
     chosen = chosen.with_rounding()
     admitted = admitted.with_rounding()
     own_error = 0.0 if admitted.e is None else admitted.e
-    away = magnitude_of(admitted.v - np.expand_dims(chosen.v, axis))
+    v = _finite_of_several(chosen.v, admitted.v, axis)
+    away = magnitude_of(admitted.v - np.expand_dims(v, axis))
     e = np.max(away + own_error, axis=axis)
     q = None
     if chosen.arithmetic.scatters:
@@ -135,7 +145,31 @@ def hull(chosen: Bounded, admitted: Bounded, axis: int) -> Bounded:
     lost = admitted.lost
     if lost is not None:
         lost = np.asarray(np.bitwise_or.reduce(lost, axis=axis))
-    return Bounded(chosen.v, chosen.dtype, chosen.arithmetic, Errors(e, q, lost))
+    return Bounded(v, chosen.dtype, chosen.arithmetic, Errors(e, q, lost))
+
+
+def _finite_of_several(chosen: Reals, admitted: Reals, axis: int) -> Reals:
+    """Return the values `chosen`, but finite ones where several different ones are admitted.
+
+    In place of an infinity or NaN stands the first finite value along `axis` of `admitted`, or 0
+    without any: no error can reach from an infinity or NaN to a number. Where all that are admitted
+    are the same, nothing changes.
+    """
+    if arrays.is_finite(chosen).all():
+        return chosen
+    other = _first_finite(admitted, axis)
+    each = np.expand_dims(chosen, axis)
+    are_same = np.asarray((admitted == each) | ((admitted != admitted) & (each != each)), np.bool_)
+    is_replaced = ~arrays.is_finite(chosen) & ~are_same.all(axis=axis)
+    return np.where(is_replaced, other, chosen)
+
+
+def _first_finite(v: Reals, axis: int) -> Reals:
+    """Return the first finite value along `axis`, which the result lacks; 0 where there is none."""
+    finite = arrays.is_finite(v)
+    first = np.argmax(finite, axis=axis, keepdims=True)
+    values = np.take_along_axis(np.where(finite, v, np.zeros_like(v)), first, axis)
+    return np.squeeze(values, axis=axis)
 
 
 def concat(arrays: Sequence[Any], axis: int = 0) -> Bounded:

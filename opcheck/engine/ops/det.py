@@ -92,10 +92,10 @@ def eliminated(X: Tensor) -> Tensor:
         parts = np.ldexp(parts, n * power[..., None])
     is_out_of_range = np.isinf(parts[..., :1])
     parts[..., 1:] = np.where(is_out_of_range, 0, np.minimum(parts[..., 1:], MOST_ROOM))
-    high, middle, low, most = (xp.astype(parts[..., k], np.float64) for k in range(4))
+    high, middle, low, largest_error = (xp.astype(parts[..., k], np.float64) for k in range(4))
     deviation = parts[..., 4]
-    # The last term is 0, with an error of `most` unit roundoffs.
-    return high + (middle + low) + (xp.inexact(most, 1, deviation) - most)
+    # The last term is 0, with an error of `largest_error` unit roundoffs.
+    return high + (middle + low) + (xp.inexact(largest_error, 1, deviation) - largest_error)
 
 
 def check_work(size: int, bits: int) -> None:
@@ -116,33 +116,33 @@ def exact(matrix: Matrix) -> Sequence[float]:
     mantissas, exponents = np.frexp(matrix)
     least = int(exponents.min())
     check_work(len(matrix), 53 + int(exponents.max()) - least)
-    whole = np.ldexp(mantissas, 53).astype(np.int64).astype(object)
-    whole = whole << (exponents - least).astype(object)
+    integers = np.ldexp(mantissas, 53).astype(np.int64).astype(object)
+    integers = integers << (exponents - least).astype(object)
     sign = 1
     last_pivot = 1
     for k in range(len(matrix) - 1):
-        candidates = np.flatnonzero(whole[k:, k])
+        candidates = np.flatnonzero(integers[k:, k])
         if not candidates.size:
             return 0.0, 0.0, 0.0
         if candidates[0]:
             row = k + candidates[0]
-            whole[[k, row]] = whole[[row, k]]
+            integers[[k, row]] = integers[[row, k]]
             sign = -sign
-        pivot = whole[k, k]
-        below = whole[k + 1 :, k + 1 :]
-        products = np.outer(whole[k + 1 :, k], whole[k, k + 1 :])
+        pivot = integers[k, k]
+        below = integers[k + 1 :, k + 1 :]
+        products = np.outer(integers[k + 1 :, k], integers[k, k + 1 :])
         below[...] = (below * pivot - products) // last_pivot
         last_pivot = pivot
-    return three_floats(sign * whole[-1, -1], len(matrix) * (least - 53))
+    return three_floats(sign * integers[-1, -1], len(matrix) * (least - 53))
 
 
-def three_floats(whole: int, exponent: int) -> Sequence[float]:
-    """Return three numbers that add up to whole * 2**exponent, the largest first.
+def three_floats(integer: int, exponent: int) -> Sequence[float]:
+    """Return three numbers that add up to integer * 2**exponent, the largest first.
 
     They lack what is beyond three times 53 bits. Beyond float64's range they are infinite.
     """
-    surplus = max(0, whole.bit_length() - MOST_BITS)
-    rest = whole >> surplus
+    surplus = max(0, integer.bit_length() - MOST_BITS)
+    rest = integer >> surplus
     parts: list[float] = []
     for _ in range(3):
         part = float(rest)

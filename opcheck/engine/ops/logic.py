@@ -152,16 +152,16 @@ def mutants_of(name: str) -> dict[str, PairMutant]:
     They are siblings computed in its place, of Equal also one of bits, and of comparisons three
     more. An operator that has none gives {}.
     """
-    found = sibling_mutants(name)
+    mutants = sibling_mutants(name)
     if name == "Equal":
-        found["bits_compared"] = (
+        mutants["bits_compared"] = (
             "the bits of floating numbers were compared",
             equal_bits,
             *FLOATS,
         )
     if name in OPPOSITES:
-        found |= comparison_mutants(name)
-    return found
+        mutants |= comparison_mutants(name)
+    return mutants
 
 
 for _name, _function in FUNCTIONS.items():

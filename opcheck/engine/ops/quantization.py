@@ -773,7 +773,8 @@ def check_scalars(
 ) -> None:
     """Raise InvalidNode by readings that refuse one scale for all, though not by the text.
 
-    shapes: those of scale and zero point, [] or [1]. ONE_ELEMENT_AS_A_SCALAR may refuse [1], unless
+    shapes: those of scale and zero point, [] or [1]; `axis`: None in version 10, which has none.
+    ONE_ELEMENT_AS_A_SCALAR may refuse [1], unless
     it is the scale of an axis of one entry; UNUSED_AXIS an axis that `x` does not have, unless it
     is the default, 1.
     """
@@ -1358,10 +1359,10 @@ def dtype_of_output(output_dtype: int, zero_point: Array) -> DType:
     InvalidNode if they differ.
     """
     stated = dtypes.named(output_dtype) if output_dtype else None
-    given = None if zero_point is None else dtypes.of(zero_point)
-    is_contradicted = output_dtype and given not in (None, stated)
-    reject(is_contradicted, f"output {stated}, zero point {given}")
-    return stated or given or DTYPES["uint8"]
+    of_zero_point = None if zero_point is None else dtypes.of(zero_point)
+    is_contradicted = output_dtype and of_zero_point not in (None, stated)
+    reject(is_contradicted, f"output {stated}, zero point {of_zero_point}")
+    return stated or of_zero_point or DTYPES["uint8"]
 
 
 def dtype_of_division(precision: int, scale: Array) -> DType:
@@ -1685,9 +1686,11 @@ def by_each_point(quotients: Sequence[Array], zero: Array, convert: Convert) -> 
     points = [np.asarray(chosen(zero))]
     if isinstance(zero, Indices):
         points = [*points, *np.ravel(zero.admitted)]
-    found = [quantized(quotients, exact_values(point), UINT8, convert=convert) for point in points]
-    every = np.concatenate([each_admitted(y) for y in found], axis=-1)
-    return admitted(chosen(found[0]), every.min(-1), every.max(-1))
+    results = [
+        quantized(quotients, exact_values(point), UINT8, convert=convert) for point in points
+    ]
+    every = np.concatenate([each_admitted(y) for y in results], axis=-1)
+    return admitted(chosen(results[0]), every.min(-1), every.max(-1))
 
 
 DYNAMIC.formula(build=dynamic_quantize)(DynamicQuantizer())

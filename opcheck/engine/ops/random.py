@@ -152,8 +152,8 @@ def contradicting(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> Boolea
     if len(outputs) == 1:
         return np.zeros(1, np.bool_)
     mask = outputs[1]
-    found: Booleans = ((output == 0) == mask) & (data != 0)
-    return found
+    contradicts: Booleans = ((output == 0) == mask) & (data != 0)
+    return contradicts
 
 
 BERNOULLI = random_operator("Bernoulli")
@@ -392,12 +392,12 @@ def output_and_mask(
 # ── mutants of the draws ──────────────────────────────────────────────────────────────────────
 
 
-def repeated(u: Floats, part: Floats) -> Floats:
-    """Return draws of the shape of `u`: the elements of `part`, over and over.
+def repeated(u: Floats, elements: Floats) -> Floats:
+    """Return draws of the shape of `u`: these `elements`, over and over.
 
-    part: not empty, unless u is.
+    elements: not empty, unless u is.
     """
-    return np.resize(part, u.shape) if u.size else u
+    return np.resize(elements, u.shape) if u.size else u
 
 
 def rows_alike(u: Floats) -> Floats:

@@ -261,11 +261,11 @@ def roi_align(
         shift=0.5 if transformation == "half_pixel" else 0.0,
         pool=aligning.average if mode == "avg" else maximum,
     )
-    found = [
+    regions = [
         pooled_region(aligning, pooling, X[int(image)], rois[number])
         for number, image in enumerate(images)
     ]
-    return xp.astype(xp.stack(found), X.dtype)
+    return xp.astype(xp.stack(regions), X.dtype)
 
 
 def pooled_region(aligning: Aligning, pooling: Pooling, image: Array, roi: Array) -> Array:

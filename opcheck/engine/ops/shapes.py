@@ -97,13 +97,13 @@ def reshape(data: Array, shape: Array, *, allowzero: int = 0) -> Array:
     reject(allows_zero and {0, -1} <= {*sizes}, f"shape {sizes} has both 0 and -1, with allowzero")
     if not allows_zero:
         sizes = with_copied_sizes(sizes, data.shape)
-    known = math.prod(size for size in sizes if size != -1)
-    if -1 in sizes and not known:
+    known_size = math.prod(size for size in sizes if size != -1)
+    if -1 in sizes and not known_size:
         sizes = with_length_beside_nothing(sizes, data.shape)
     elif -1 in sizes:
-        reject(data.size % known != 0, f"{list(data.shape)} cannot become {sizes}")
+        reject(data.size % known_size != 0, f"{list(data.shape)} cannot become {sizes}")
     else:
-        reject(data.size != known, f"{list(data.shape)} cannot become {sizes}")
+        reject(data.size != known_size, f"{list(data.shape)} cannot become {sizes}")
     return xp.reshape(data, sizes)
 
 

@@ -143,9 +143,10 @@ def string_split(
 
 
 def splits_allowed(maxsplit: int | None) -> int:
-    """Return the maximum number of splits, and -1 for all: "If left unset … as many as possible".
+    """Return the maximum number of splits, -1 for all: "If left unset … as many as possible".
 
-    One below 0 means all splits or none, or raises InvalidNode: NEGATIVE_MAXSPLIT.
+    None is left unset. One below 0 means all splits or none, or raises InvalidNode:
+    NEGATIVE_MAXSPLIT.
     """
     if maxsplit is None:
         return -1

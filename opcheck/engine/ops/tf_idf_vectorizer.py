@@ -222,8 +222,8 @@ def weights_by_coordinate(
 ) -> Array:
     """Return the weight of each of `size` coordinates, 1 for those that no n-gram has.
 
-    "By default, weights is an all-one tensor." Of several weights of one coordinate, the last
-    counts.
+    "By default, weights is an all-one tensor": for None. Of several weights of one coordinate, the
+    last counts.
     """
     by_coordinate = np.ones(size, np.float32)
     if weights is not None:

@@ -156,8 +156,8 @@ def holds(nodes: Nodes, x: NDArray[Any], at: Places) -> Mask:
     if nodes.members is not None:
         is_member = (x[..., np.newaxis] == nodes.members[at]).any(axis=-1)
     expressions = (a <= b, a < b, a >= b, a > b, a == b, a != b, is_member)
-    found = np.choose(nodes.modes[at], expressions)
-    return np.asarray(np.where(x != x, nodes.holds_for_nan[at], found))
+    is_true = np.choose(nodes.modes[at], expressions)
+    return np.asarray(np.where(x != x, nodes.holds_for_nan[at], is_true))
 
 
 def comparable(x: NDArray[Any], split: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -217,13 +217,13 @@ def compared(test: Test, nodes: Nodes, x: NDArray[Any], at: Places, moves: Mask)
     exactly = test(nodes, x, at)
     if x.dtype == nodes.splits.dtype:
         return exactly
-    found = {"exactly": exactly}
+    by_precision = {"exactly": exactly}
     for name, dtype in (("in_float64", np.float64), ("in_float32", np.float32)):
         narrower = replace(nodes, splits=nodes.splits.astype(dtype))
-        found[name] = test(narrower, x.astype(dtype), at)
-    if all((mask[moves] == exactly[moves]).all() for mask in found.values()):
+        by_precision[name] = test(narrower, x.astype(dtype), at)
+    if all((mask[moves] == exactly[moves]).all() for mask in by_precision.values()):
         return exactly
-    return found[PRECISION_OF_COMPARISONS.reading()]
+    return by_precision[PRECISION_OF_COMPARISONS.reading()]
 
 
 # ── votes ─────────────────────────────────────────────────────────────────────────────────────
@@ -304,14 +304,14 @@ def lists(attributes: Attributes, prefix: str, names: str) -> list[Any]:
     ranks = {getattr(value, "ndim", 1) for value in attributes.values()}
     if ranks - {1}:
         raise_unspecified(f"tensors of ranks {ranks} as lists")
-    found = [list_or_tensor(attributes, f"{prefix}_{name}") for name in names.split()]
-    lengths = [0 if values is None else len(values) for values in found]
+    listed_values = [list_or_tensor(attributes, f"{prefix}_{name}") for name in names.split()]
+    lengths = [0 if values is None else len(values) for values in listed_values]
     of_prefix = [value for name, value in attributes.items() if name.startswith(f"{prefix}_")]
     lengths += [len(value) for value in of_prefix if value is not None]
     reject(len({*lengths}) > 1, f"{prefix}_* of {lengths} entries")
     if not lengths[0]:
         raise_unspecified(f"no {prefix}_*")
-    return found
+    return listed_values
 
 
 def list_or_tensor(attributes: Attributes, name: str) -> Any:
@@ -384,8 +384,8 @@ def next_places(
     trees, children: the ids of each node's tree, and of its child in that tree; places: of each
     node, by both ids. Raises InvalidNode where an inner node's child is no node.
     """
-    found = [places.get(pair, -1) for pair in zip(trees, children, strict=True)]
-    after = np.array(found, np.intp)
+    of_children = [places.get(pair, -1) for pair in zip(trees, children, strict=True)]
+    after = np.array(of_children, np.intp)
     reject((after[is_inner] < 0).any(), "a child that is no node")
     return after
 
@@ -467,9 +467,9 @@ def check_tensors(attributes: Attributes, X: Array) -> None:
     tensor, nothing is raised.
     """
     tensors = [value for name, value in attributes.items() if name.endswith("_as_tensor")]
-    given = [tensor for tensor in tensors if tensor is not None]
-    types = {tensor.dtype for tensor in (*given, X)}
-    is_open = bool(given) and types != {np.dtype(np.float64)}
+    stated = [tensor for tensor in tensors if tensor is not None]
+    types = {tensor.dtype for tensor in (*stated, X)}
+    is_open = bool(stated) and types != {np.dtype(np.float64)}
     is_refused = is_open and TENSORS_NOT_OF_DOUBLES.reading() == "refused"
     reject(is_refused, "tensors if not all is of doubles")
 
@@ -636,9 +636,9 @@ def check_types(attributes: Attributes, X: Array) -> None:
     reject(modes.dtype != np.uint8, f"modes of {modes.dtype}")
     reject(modes.max(initial=0) > MEMBER, f"modes {modes.tolist()}; allowed: 0 to {MEMBER}")
     names = ("nodes_splits", "leaf_weights", "membership_values", "nodes_hitrates")
-    given = [attributes[name] for name in names]
-    types = {tensor.dtype for tensor in given[:-1] if tensor is not None}
-    hitrates = given[-1]
+    stated = [attributes[name] for name in names]
+    types = {tensor.dtype for tensor in stated[:-1] if tensor is not None}
+    hitrates = stated[-1]
     is_open = types != {X.dtype} or (hitrates is not None and hitrates.dtype != np.float32)
     is_refused = is_open and NUMBERS_OF_ANOTHER_TYPE.reading() == "refused"
     reject(is_refused, "numbers of another type")
@@ -656,8 +656,8 @@ def nodes_with_places(attributes: Attributes, roots: Sequence[int], leaves_count
     Raises NotSupported for no nodes, tensors that are no lists, and empty sets.
     """
     names = "featureids modes splits falsenodeids truenodeids falseleafs trueleafs"
-    found = lists(attributes, "nodes", names)
-    features, modes, splits, if_false, if_true, false_leafs, true_leafs = found
+    listed_values = lists(attributes, "nodes", names)
+    features, modes, splits, if_false, if_true, false_leafs, true_leafs = listed_values
     count = len(features)
     is_false_leaf = are_true("nodes_falseleafs", false_leafs)
     is_true_leaf = are_true("nodes_trueleafs", true_leafs)
@@ -724,8 +724,8 @@ def scored_by_trees(
     count = len(nodes.is_inner) - len(targets)
     votes = Votes(count + np.arange(len(targets)), targets, weights, n_targets)
     at = leaves(test, X, nodes)
-    counted, each = counted_votes(at, votes)
-    scores = aggregated(counted, each, at.shape[1], AGGREGATES[aggregate_function])
+    counted, weights_of_votes = counted_votes(at, votes)
+    scores = aggregated(counted, weights_of_votes, at.shape[1], AGGREGATES[aggregate_function])
     return transform(scores, TRANSFORMS[post_transform])
 
 

@@ -53,10 +53,13 @@ def normal(u: Floats, mean: float, scale: float) -> Floats:
     """Return numbers of a normal distribution in the shape of u.
 
     scale: its standard deviation. u: draws from [0, 1), of which the numbers are quantiles. Raises
-    NotSupported for a `scale` that is negative, infinite or NaN.
+    NotSupported for a `scale` that is negative, infinite or NaN, and for a `mean` that is infinite
+    or NaN.
     """
     if not 0 <= scale < np.inf:
         raise_unspecified(f"a scale of {scale}")
+    if not np.isfinite(mean):
+        raise_unspecified(f"a mean of {mean}")
     return mean + scale * normal_quantiles(u)
 
 
@@ -455,7 +458,7 @@ def of_other_draws(
 def scale_is_a_variance(u: Floats, mean: float, scale: float) -> Floats:
     """Mutant: the standard deviation is the root of `scale`.
 
-    scale: from 0 on. Raises NotSupported if it is infinite or NaN.
+    scale: from 0 on. Raises NotSupported if it is infinite or NaN, or if `mean` is.
     """
     return normal(u, mean, scale**0.5)
 
@@ -463,7 +466,8 @@ def scale_is_a_variance(u: Floats, mean: float, scale: float) -> Floats:
 def mean_scaled(u: Floats, mean: float, scale: float) -> Floats:
     """Mutant: the mean is multiplied by `scale`, too.
 
-    Raises NotSupported for a `scale` that is negative, infinite or NaN.
+    Raises NotSupported for a `scale` that is negative, infinite or NaN, and for a `mean` that is
+    infinite or NaN.
     """
     return normal(u, mean * scale, scale)
 

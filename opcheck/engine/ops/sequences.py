@@ -695,7 +695,7 @@ def reader_versions(read: Callable[[Tensors], Array]) -> Mapping[int, Formula]:
 
     `read` returns the output from the tensors that are there: one or none.
     """
-    # Versions of one formula have no mutant of each other.
+    # Both versions have the same function: so no mutant computes one in place of the other.
     later = partial(of_optional_or_tensor, read)
     return {15: partial(of_optional, read), 18: later, 28: later}
 

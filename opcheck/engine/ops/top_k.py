@@ -117,8 +117,8 @@ def place_of(
     keeps = flag("keepdims", keepdims)
     has_many: NDArray[np.bool_] | bool = False
     takes_last = flag("select_last_index", select_last_index)
-    has_order = since >= 12 and not has_nan(data)
-    if not has_order:
+    is_decided = since >= 12 and not has_nan(data)
+    if not is_decided:
         is_extreme = extreme.mask(data, axis)
         # The number of the extreme that is meant among equal ones; one too many is the last.
         number = length - 1 if takes_last else 0

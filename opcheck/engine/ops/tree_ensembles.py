@@ -155,6 +155,7 @@ def holds(nodes: Nodes, x: NDArray[Any], at: Places) -> Mask:
     is_member: Any = False
     if nodes.members is not None:
         is_member = (x[..., np.newaxis] == nodes.members[at]).any(axis=-1)
+    # In the order of MODES, and MEMBER.
     expressions = (a <= b, a < b, a >= b, a > b, a == b, a != b, is_member)
     is_true = np.choose(nodes.modes[at], expressions)
     return np.asarray(np.where(x != x, nodes.holds_for_nan[at], is_true))
@@ -196,14 +197,15 @@ def leaves(test: Test, X: Array, nodes: Nodes) -> Places:
     reject(wrong.size > 0, f"feature {wrong[:1].tolist()} of {X.shape[1]}")
     rows = np.arange(len(X))[:, np.newaxis]
     at = np.tile(nodes.roots, (len(X), 1))
+    # A longer walk meets a node again.
     for _ in range(len(nodes.is_inner) + 1):
         moves = nodes.is_inner[at]
         if not moves.any():
             return at
         x = X[rows, np.where(moves, nodes.features[at], 0)]
         is_true = compared(test, nodes, x, at, moves)
-        next_one = np.where(is_true, nodes.if_true[at], nodes.if_false[at])
-        at = np.where(moves, next_one, at)
+        next_place = np.where(is_true, nodes.if_true[at], nodes.if_false[at])
+        at = np.where(moves, next_place, at)
     raise InvalidNode("nodes that lead to themselves")
 
 
@@ -256,11 +258,13 @@ def counted_votes(at: Places, votes: Votes) -> tuple[Mask, Array]:
     wrong = [target for target in votes.targets if not 0 <= target < votes.count]
     reject(wrong, f"target {wrong[:1]}; allowed: 0 to {votes.count - 1}")
     check_size((votes.count,))
+    # How often each row casts each vote, [N, votes].
     times = (at[:, :, np.newaxis] == votes.leaves).sum(axis=1)
-    most = max(1, times.max(initial=0))
-    is_cast = np.concatenate([times > earlier for earlier in range(most)], axis=1)
-    is_for_target = np.tile(votes.targets, most)[:, np.newaxis] == np.arange(votes.count)
-    weights = xp.reshape(xp.tile(votes.weights, (most,)), (1, -1, 1))
+    most_times = max(1, times.max(initial=0))
+    # All votes that are cast once or more come first, then those cast twice or more, …
+    is_cast = np.concatenate([times > fewer for fewer in range(most_times)], axis=1)
+    is_for_target = np.tile(votes.targets, most_times)[:, np.newaxis] == np.arange(votes.count)
+    weights = xp.reshape(xp.tile(votes.weights, (most_times,)), (1, -1, 1))
     return is_cast[:, :, np.newaxis] & is_for_target, weights
 
 
@@ -292,14 +296,15 @@ def aggregated(counted: Mask, weights: Array, trees: int, aggregate: str) -> Arr
 
 
 def lists(attributes: Attributes, prefix: str, names: str) -> list[Any]:
-    """Return the lists in these attributes, whose names follow the prefix; None for a missing one.
+    """Return the lists in these attributes, whose names follow the prefix: all of one length.
 
     `names` has blanks between them. Some may be tensors in another attribute, NAME_as_tensor: of
     both either counts, LIST_AND_TENSOR.
 
-    Raises InvalidNode for lists of different lengths, of all that have the prefix, a missing one of
-    `names` among them; for a list and a tensor, if that ruling refuses them. Raises NotSupported if
-    all are missing or empty, and for tensors of another rank than 1 under any name.
+    Raises InvalidNode if one of `names` is missing or empty and another is not, for lists of
+    different lengths, of all attributes that have the prefix, and for a list and a tensor, if that
+    ruling refuses them. Raises NotSupported if all of `names` are missing or empty, and for tensors
+    of another rank than 1 under any name.
     """
     ranks = {getattr(value, "ndim", 1) for value in attributes.values()}
     if ranks - {1}:
@@ -578,6 +583,7 @@ def classified_by_trees(
     is_open = not has_base and bool((top_is_0 & ~has_votes.all(axis=1)).any())
     scores = transform(scores, post_transform)
     if is_open and CLASSES_WITHOUT_VOTES.reading() == "passed_over":
+        # In a row without any vote, every class may be the top.
         may_be_top = has_votes | ~has_votes.any(axis=1, keepdims=True)
         return top(xp.where(may_be_top, scores, xp.full_like(scores, -np.inf)), labels), scores
     return top(scores, labels), scores

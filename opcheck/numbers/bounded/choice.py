@@ -129,9 +129,10 @@ def logical_xor(a: Condition, b: Condition) -> Truth | Mask:
 def less(a: Any, b: Any) -> Truth | Mask:
     """Return a < b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
-    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
-    shapes that do not broadcast.
+    Integers are unsure, too, where an operand is lost (it may be any number); so are floats (it may
+    be infinite or NaN), but only in arithmetic that flushes small results to 0. Plain booleans if
+    all are sure. One operand may be a plain number or array. Raises ValueError for shapes that do
+    not broadcast.
     """
     return _compare(np.less, a, b)
 
@@ -139,9 +140,10 @@ def less(a: Any, b: Any) -> Truth | Mask:
 def less_equal(a: Any, b: Any) -> Truth | Mask:
     """Return a ≤ b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
-    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
-    shapes that do not broadcast.
+    Integers are unsure, too, where an operand is lost (it may be any number); so are floats (it may
+    be infinite or NaN), but only in arithmetic that flushes small results to 0. Plain booleans if
+    all are sure. One operand may be a plain number or array. Raises ValueError for shapes that do
+    not broadcast.
     """
     return _compare(np.less_equal, a, b)
 
@@ -149,9 +151,10 @@ def less_equal(a: Any, b: Any) -> Truth | Mask:
 def greater(a: Any, b: Any) -> Truth | Mask:
     """Return a > b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
-    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
-    shapes that do not broadcast.
+    Integers are unsure, too, where an operand is lost (it may be any number); so are floats (it may
+    be infinite or NaN), but only in arithmetic that flushes small results to 0. Plain booleans if
+    all are sure. One operand may be a plain number or array. Raises ValueError for shapes that do
+    not broadcast.
     """
     return _compare(np.greater, a, b)
 
@@ -159,9 +162,10 @@ def greater(a: Any, b: Any) -> Truth | Mask:
 def greater_equal(a: Any, b: Any) -> Truth | Mask:
     """Return a ≥ b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
-    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
-    shapes that do not broadcast.
+    Integers are unsure, too, where an operand is lost (it may be any number); so are floats (it may
+    be infinite or NaN), but only in arithmetic that flushes small results to 0. Plain booleans if
+    all are sure. One operand may be a plain number or array. Raises ValueError for shapes that do
+    not broadcast.
     """
     return _compare(np.greater_equal, a, b)
 
@@ -169,9 +173,10 @@ def greater_equal(a: Any, b: Any) -> Truth | Mask:
 def equal(a: Any, b: Any) -> Truth | Mask:
     """Return a = b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
-    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
-    shapes that do not broadcast.
+    Integers are unsure, too, where an operand is lost (it may be any number); so are floats (it may
+    be infinite or NaN), but only in arithmetic that flushes small results to 0. Plain booleans if
+    all are sure. One operand may be a plain number or array. Raises ValueError for shapes that do
+    not broadcast.
     """
     return _compare(np.equal, a, b)
 
@@ -179,9 +184,10 @@ def equal(a: Any, b: Any) -> Truth | Mask:
 def not_equal(a: Any, b: Any) -> Truth | Mask:
     """Return a ≠ b, True for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
-    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
-    shapes that do not broadcast.
+    Integers are unsure, too, where an operand is lost (it may be any number); so are floats (it may
+    be infinite or NaN), but only in arithmetic that flushes small results to 0. Plain booleans if
+    all are sure. One operand may be a plain number or array. Raises ValueError for shapes that do
+    not broadcast.
     """
     return _compare(np.not_equal, a, b)
 
@@ -190,10 +196,10 @@ def _compare(compare: np.ufunc, a: Any, b: Any) -> Truth | Mask:
     """Return the comparison by a ufunc, unsure where the intervals of the operands meet.
 
     Unsure means that either answer is right. Plain booleans if all are sure, as they are of NaN;
-    else a `Truth`. An element is unsure too if an operand is lost: an integer, which may be any;
-    or a float, which may be an infinity or NaN, but only in arithmetic that flushes. Elsewhere a
-    lost float counts by its value and error. One operand may be a plain number or array. Raises
-    ValueError for shapes that do not broadcast.
+    else a `Truth`. An element is unsure too if an operand is lost: an integer, which may be any; or
+    a float, which may be an infinity or NaN, but only in arithmetic that flushes small results to
+    0. Elsewhere a lost float counts by its value and error. One operand may be a plain number or
+    array. Raises ValueError for shapes that do not broadcast.
     """
     a, b = both_bounded(a, b)
     x = a.with_rounding()
@@ -295,7 +301,7 @@ def _finite_where_unsure(v: Reals, other: Reals, unsure: Mask) -> Reals:
 
 
 def _errors_of_choice(chosen: Mask, x: Bounded, y: Bounded) -> Errors:
-    """Return `e`, `q` and `lost` of `x` where `chosen`, else those of `y`.
+    """Return `e`, `q` and `lost` of `x` where `chosen`, else those of `y`: bound, variance, mask.
 
     Errors in common and the last roundings (`k`) are left out. The operands broadcast.
     """
@@ -452,8 +458,8 @@ def extreme(
     Extremes rise with each operand, so that the ends of the result are the extremes of their ends.
     `choose` takes plain values, of two operands or more, or of one whose axes it reduces; `v` is
     what it gives. The operands are of one dtype and arithmetic. `joined_by(combine)` returns a
-    function that combines masks of the operands, or levels of their lost elements, by the ufunc
-    `combine` to ones of the shape of `v`.
+    function that combines masks of the operands, or levels of their lost elements (those that may
+    be infinite or NaN), by the ufunc `combine` to ones of the shape of `v`.
 
     Exact operands give an exact extreme; otherwise it has the last roundings of all among its
     errors, which are computed when asked for, and k = 0. `nonnegative` is left to the callers.
@@ -499,8 +505,8 @@ def _distance_of_extremes(
 ) -> Floats:
     """Return how far extremes of all least and of all greatest operands are from `v`.
 
-    The larger of both distances, in the shape of `v`. If `far`, the ends of lost operands are
-    infinite, as `Bounded.ends` has them. NaN where `v` or an operand is, and for equal infinities.
+    The larger of both distances, in the shape of `v`. If `far`, the ends of lost operands, which
+    may be infinite or NaN, are infinite. NaN where `v` or an operand is, and for equal infinities.
     """
     ends = [x.ends(far=far) for x in operands]
     low = magnitude_of(choose(*(least for least, _ in ends)) - v)
@@ -516,7 +522,7 @@ def sign(x: Bounded) -> Bounded:
     """Return −1, 0 or 1 by the sign of each element; 0 of −0, NaN of NaN.
 
     In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
-    and the error reaches them all; in arithmetic that scatters the value stays as it is.
+    and the error reaches them all; in arithmetic that carries variances the value stays as it is.
     """
     return _step("sign", x)
 
@@ -525,7 +531,7 @@ def floor(x: Bounded) -> Bounded:
     """Return the largest integer not above each element; infinities and NaN stay.
 
     In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
-    and the error reaches them all; in arithmetic that scatters the value stays as it is.
+    and the error reaches them all; in arithmetic that carries variances the value stays as it is.
     """
     return _step("floor", x)
 
@@ -534,7 +540,7 @@ def ceil(x: Bounded) -> Bounded:
     """Return the smallest integer not below each element; infinities and NaN stay.
 
     In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
-    and the error reaches them all; in arithmetic that scatters the value stays as it is.
+    and the error reaches them all; in arithmetic that carries variances the value stays as it is.
     """
     return _step("ceil", x)
 
@@ -543,7 +549,7 @@ def trunc(x: Bounded) -> Bounded:
     """Return each element without its fraction; infinities and NaN stay.
 
     In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
-    and the error reaches them all; in arithmetic that scatters the value stays as it is.
+    and the error reaches them all; in arithmetic that carries variances the value stays as it is.
     """
     return _step("trunc", x)
 
@@ -552,7 +558,7 @@ def round(x: Bounded) -> Bounded:
     """Return the nearest integer, ties to even; infinities and NaN stay.
 
     In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
-    and the error reaches them all; in arithmetic that scatters the value stays as it is.
+    and the error reaches them all; in arithmetic that carries variances the value stays as it is.
     """
     return _step("round", x)
 
@@ -562,9 +568,9 @@ def _step(name: str, x: Bounded) -> Bounded:
 
     The result has the dtype of `x`, and no last rounding. Where `x` may be on either side of a
     step, the value is the middle of the admitted ones, which may be no integer, and the error
-    reaches them all; in arithmetic that scatters the value stays that of `x.v`. Elsewhere there is
-    no error, or an infinite one where that of `x` is. Lost elements, which may be out of range,
-    stay so.
+    reaches them all; in arithmetic that carries variances (it `scatters`) the value stays that of
+    `x.v`. Elsewhere there is no error, or an infinite one where that of `x` is. Lost elements,
+    which may be out of range, stay so.
     """
     function = real_function(name)
     x = x.with_rounding()
@@ -676,7 +682,8 @@ def argmax(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
 
     `Indices`, or plain ones if each is sure. None means all elements, in C order. The first NaN
     counts as the maximum, and `keepdims` leaves the axis in, with length 1. In arithmetic that
-    flushes, a lost element may be infinite; elsewhere it counts by its value and error.
+    flushes small results to 0, a lost element may be infinite; elsewhere it counts by its value and
+    error.
 
     Raises ValueError if there is no element to choose from, and AxisError for an axis that `x`
     lacks.
@@ -695,7 +702,8 @@ def argmin(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
 
     `Indices`, or plain ones if each is sure. None means all elements, in C order. The first NaN
     counts as the minimum, and `keepdims` leaves the axis in, with length 1. In arithmetic that
-    flushes, a lost element may be infinite; elsewhere it counts by its value and error.
+    flushes small results to 0, a lost element may be infinite; elsewhere it counts by its value and
+    error.
 
     Raises ValueError if there is no element to choose from, and AxisError for an axis that `x`
     lacks.

@@ -43,7 +43,7 @@ def add_present(*parts: Any) -> Any:
 def union(*masks: Lost | None) -> Lost | None:
     """Return the union of masks or levels of lost elements, by `|`, without those that are None.
 
-    They broadcast. None if all are None.
+    Lost are those that may be infinite or NaN. The masks broadcast. None if all are None.
     """
     present = [mask for mask in masks if mask is not None]
     return reduce(operator.or_, present) if present else None
@@ -201,8 +201,9 @@ def _errors_of_sum(combine: np.ufunc, a: Bounded, b: Bounded, v: Reals) -> Error
 
     `combine` is NumPy's `add` or `subtract`. The operands' last roundings are included, not that of
     the sum. The error of an operand that is broadcast over the other one is the `shift` too, an
-    error that elements have in common. An element is lost if an operand is, and `ANYTHING` (NaN, or
-    an infinity of either sign) where the lost operand has not the sign of `v`.
+    error that elements have in common. An element is lost if an operand is: it may be an infinity
+    of its sign; or `ANYTHING` (NaN, or an infinity of either sign) where the lost operand has not
+    the sign of `v`.
     """
     x = a.with_rounding()
     y = b.with_rounding()
@@ -260,7 +261,7 @@ def _errors_next_to_number(total: Errors, v: Reals, small: Bounded) -> Errors:
 
     Rounding loses no more than the smaller operand, because the other one is itself a number of the
     type: |fl(a + b) − (a + b)| ≤ min(|a|, |b|). `total` has the errors of v without that rounding,
-    which is added here. Its lost elements stay.
+    which is added here. Its lost elements, which may be infinite or NaN, stay so.
     """
     arithmetic = small.arithmetic
     size = np.where(is_finite(v), magnitude_of(v), 0.0)
@@ -331,8 +332,8 @@ def divide(a: Any, b: Any) -> Bounded:
     A division by 0 gives an infinity or, for 0/0, NaN. Where a divisor only may be 0, the element
     is lost: any number, an infinity or NaN may stand there, and its error is infinite. One of both
     may be a plain number or array. If `b` is the sum of `a`, the same object, over axes that were
-    kept, less scatter is expected. The error of a divisor that is broadcast over `a` is one that
-    elements have in common. Raises ValueError for shapes that do not broadcast.
+    kept, a smaller variance is expected. The error of a divisor that is broadcast over `a` is one
+    that elements have in common. Raises ValueError for shapes that do not broadcast.
     """
     is_share_of_sum = isinstance(b, Bounded) and b.addends is a
     a, b = arrays.both_bounded(a, b)
@@ -352,10 +353,10 @@ def _errors_of_quotient(a: Bounded, b: Bounded, v: Reals, *, is_share_of_sum: bo
     """Return the errors of v = a/b; infinite, and the element lost, where the divisor may be 0.
 
     The last roundings of both are included, not that of the quotient; what elements have in common
-    is `common`, and not in `e`. If `is_share_of_sum`, b is a sum of the elements of a, and less
-    scatter is expected. A lost dividend stays lost. A lost divisor may be infinite: then the
-    quotient is 0, which `e` reaches in arithmetic that flushes, or, of a lost dividend or if the
-    divisor may be NaN, lost as `ANYTHING`.
+    is `common`, and not in `e`. If `is_share_of_sum`, b is a sum of the elements of a, and a
+    smaller variance is expected. A lost dividend stays lost. A lost divisor may be infinite: then
+    the quotient is 0, which `e` reaches in arithmetic that flushes, or, of a lost dividend or if
+    the divisor may be NaN, lost as `ANYTHING`.
     """
     x, y, common = _operands_of_quotient(a, b)
     e, lost = _error_bound_of_quotient(x, y, v)
@@ -381,8 +382,8 @@ def _error_bound_of_quotient(x: Bounded, y: Bounded, v: Reals) -> tuple[Bound, L
     """Return a bound on the error of v = x/y, and the lost elements.
 
     x̂/ŷ − x/y = (x̂ − x)/ŷ − (x/y)·(ŷ − y)/ŷ, with |ŷ| ≥ |y| − e. Where that is not above 0, the
-    bound is infinite, and the element lost at the level `ANYTHING`; elements of x that are lost
-    stay so. None for no error, and for no lost element.
+    bound is infinite, and the element lost at the level `ANYTHING` (NaN or any infinity may stand
+    there); elements of x that are lost stay so. None for no error, and for no lost element.
     """
     size = magnitude_of(y.v)
     if y.e is None:
@@ -557,8 +558,8 @@ def _split_relative(x: Bounded) -> tuple[Floats, Bounded]:
     """Return the relative errors of an operand, and the operand with the errors that are left.
 
     Where a relative error is not finite, as of an element 0, it is 0, and the absolute error is
-    left; elsewhere none is. Variance and lost elements stay with the operand. It has errors, and
-    its last rounding is among them.
+    left; elsewhere none is. Variance and lost elements (which may be infinite or NaN) stay with the
+    operand. It has errors, and its last rounding is among them.
     """
     assert x.e is not None
     relative = x.e / magnitude_of(x.v)

@@ -400,10 +400,10 @@ def _to_float(x: Bounded, dtype: dtypes.DType, arithmetic: Arithmetic) -> Bounde
 
 
 def _with_errors_for_lost(x: Bounded, is_lost: Mask) -> Bounded:
-    """Return `x` with infinite errors where it `is_lost`, and no lost elements.
+    """Return `x`, integers, with infinite errors where it `is_lost`, and no lost elements.
 
-    A value that is infinite or NaN there becomes 0, which an error can be around. The last rounding
-    is among the errors.
+    A lost integer may be any. A value that is infinite or NaN there becomes 0, which an error can
+    be around. The last rounding is among the errors.
     """
     x = x.with_rounding()
     zeros = np.zeros_like(x.v)

@@ -58,7 +58,8 @@ def of_matrices(
     and infinity too.
 
     Raises InvalidNode for a rank below 2 and matrices that are not square, NotSupported for an M of
-    0, and for an M of 2 or more with infinity or NaN: the text does not define those.
+    0, and for an M of 2 or more with infinity or NaN: the text does not define those. Raises what
+    `determinants` raises: NotSupported for matrices that take too long.
     """
     reject(X.ndim < 2 or X.shape[-1] != X.shape[-2], f"{list(X.shape)} are no square matrices")
     n = X.shape[-1]
@@ -80,6 +81,7 @@ def eliminated(X: Tensor) -> Tensor:
     """Return the determinants, [*], exact, with the errors that an elimination with pivots has.
 
     X: [*, M, M], of finite numbers, M 1 or more. A determinant out of float64's range is infinite.
+    Raises NotSupported for matrices so large that this takes some ten seconds.
     """
     values = xp.values_of(X)
     *outer, n, _ = values.shape
@@ -221,7 +223,7 @@ def by_minors(X: Tensor) -> Tensor:
     """Return the determinants, [*], by the first row's minors, as kernels of small matrices do.
 
     X: [*, M, M], of finite numbers, M 1 or more. Those of nearly singular matrices are less exact
-    than by elimination, which computes all above 4×4.
+    than by elimination, which computes all above 4×4: for too large ones, that raises NotSupported.
     """
     n = X.shape[-1]
     if n > 4:

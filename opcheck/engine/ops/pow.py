@@ -65,7 +65,8 @@ def power_in_one_type(x: Array, y: Array) -> Array:
     """Return x^y in the type of `x`; x and y broadcast.
 
     If x is a float, y of another type is rounded to x's first. Of integers x it is `power` itself:
-    y rounded would turn 9^0.5 into 9^0.
+    y rounded would turn 9^0.5 into 9^0. Of those, raises NotSupported, while judging, if all powers
+    may be anything, and in graphs.
     """
     if x.dtype.kind in "iu" or x.dtype == y.dtype:
         return power(x, y)
@@ -77,7 +78,8 @@ def power_in_one_type(x: Array, y: Array) -> Array:
 def power_by_products(x: Array, y: Array) -> Array:
     """Return x^y in the type of `x`, with the errors of |y| factors where y is a whole number.
 
-    The values are those of `power`; of floats each product adds a rounding to the error.
+    The values are those of `power`; of floats each product adds a rounding to the error. Of
+    integers, raises NotSupported, while judging, if all powers may be anything, and in graphs.
     """
     if x.dtype.kind in "iu":
         return power(x, y)

@@ -118,6 +118,7 @@ def exact(matrix: Matrix) -> Sequence[float]:
     mantissas, exponents = np.frexp(matrix)
     least = int(exponents.min())
     check_work(len(matrix), 53 + int(exponents.max()) - least)
+    # The elements over 2^(least − 53) are whole numbers.
     integers = np.ldexp(mantissas, 53).astype(np.int64).astype(object)
     integers = integers << (exponents - least).astype(object)
     sign = 1
@@ -127,6 +128,7 @@ def exact(matrix: Matrix) -> Sequence[float]:
         if not candidates.size:
             return 0.0, 0.0, 0.0
         if candidates[0]:
+            # The pivot is 0: the next row without one takes its place.
             row = k + candidates[0]
             integers[[k, row]] = integers[[row, k]]
             sign = -sign

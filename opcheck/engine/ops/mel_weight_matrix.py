@@ -180,15 +180,25 @@ def of_bands(
     bins_per_unit = (length + added_length) * 700 / rate
     places = frequencies(low / 700, high / 700, count) * bins_per_unit
     bins = bins_of(places, high / 700, bins_per_unit, to_bins)
-    left = bins[:count]
-    peak = bins[1 : count + 1]
-    right = bins[2 : count + 2]
-    j = np.arange(rows)[:, np.newaxis]
-    is_rising = j < peak
-    width = np.maximum(np.where(is_rising, peak - left, right - peak), 1)
-    height = np.maximum(np.where(is_rising, j - left, right - j), 0)
-    height = change_heights(np.where(j == peak, width, height), left, right)
+    height, width = triangles(bins, rows)
+    height = change_heights(height, bins[:count], bins[2:])
     return as_type(height, width, not_none(dtypes.named(output_datatype)))
+
+
+def triangles(ends: Reals, rows: int) -> tuple[Reals, Reals]:
+    """Return heights and widths of bands, [rows, n] each; a weight is its height / its width.
+
+    ends: [n + 2], ascending bins. Band k rises from ends[k], where it is 0, to its peak at
+    ends[k + 1], where it is 1, and falls to 0 at ends[k + 2]. A width is the length of the side
+    that a row is on, at least 1.
+    """
+    left, peak, right = ends[:-2], ends[1:-1], ends[2:]
+    row = np.arange(rows)[:, np.newaxis]
+    is_rising = row < peak
+    width = np.maximum(np.where(is_rising, peak - left, right - peak), 1)
+    height = np.maximum(np.where(is_rising, row - left, right - row), 0)
+    # A side of length 0 has its peak too.
+    return np.where(row == peak, width, height), width
 
 
 MEL = operator("MelWeightMatrix", of_integers=True, of_scalars=("int32", "int64"))

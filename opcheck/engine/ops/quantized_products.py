@@ -471,11 +471,7 @@ def requantized(
     operands = first.x, second.x
     factors = how.sums.factors(product, entries, operands, (first.zero, second.zero))
     sums = how.sums.of(factors)
-    if output.scale.ndim:
-        shape = list(output.scale.shape)
-        reject(output.scale.size != 1, f"scales {shape} of an output; allowed: one")
-        is_refused = ONE_ELEMENT_AS_A_SCALAR.reading() == "refused"
-        reject(is_refused, f"a scale of shape {shape}; allowed: a scalar")
+    check_scale_of_output(output.scale)
     a = how.place(first.scale, first.x, first.entries)
     b = how.place(second.scale, second.x, second.entries)
     accumulated = Accumulated(
@@ -486,14 +482,7 @@ def requantized(
         *onto(a, b, first.x, second.x),
         xp.reshape(output.scale, ()),
     )
-    scales = [
-        np.asarray(xp.values_of(scale), np.float64)
-        for scale in (accumulated.a, accumulated.b, accumulated.y)
-    ]
-    if not all(((np.abs(x) > 2.0**-40) & (np.abs(x) < 2.0**40)).all() for x in scales):
-        leave_open("nothing is said of scales that are 0, or that may leave the range of products")
-    # Products and quotients with powers of two round nothing.
-    a_is_power, b_is_power, y_is_power = (np.frexp(x)[0] == 0.5 for x in scales)
+    check_magnitudes(accumulated)
     zero: Array = xp.reshape(output.zero, ())
     out = dtypes.of(zero)
     assert out is not None  # The schema lists the types of zero points.
@@ -501,9 +490,47 @@ def requantized(
         [how.quotients(accumulated)],
         exact_values(zero),
         Target(out),
-        is_exact & a_is_power & b_is_power & y_is_power,
+        is_exact & are_powers_of_two(accumulated),
         how.convert,
     )
+
+
+def check_scale_of_output(scale: Array) -> None:
+    """Raise InvalidNode for several scales of an output.
+
+    One of rank 1 or more is a scalar, or is refused so: ONE_ELEMENT_AS_A_SCALAR.
+    """
+    if not scale.ndim:
+        return
+    shape = list(scale.shape)
+    reject(scale.size != 1, f"scales {shape} of an output; allowed: one")
+    is_refused = ONE_ELEMENT_AS_A_SCALAR.reading() == "refused"
+    reject(is_refused, f"a scale of shape {shape}; allowed: a scalar")
+
+
+def values_of_scales(accumulated: Accumulated) -> list[Any]:
+    """Return the scales of both factors and of the output, as plain arrays of float64."""
+    scales = (accumulated.a, accumulated.b, accumulated.y)
+    return [np.asarray(xp.values_of(scale), np.float64) for scale in scales]
+
+
+def check_magnitudes(accumulated: Accumulated) -> None:
+    """Raise NotSupported, while judging, for scales beyond 2^-40 and 2^40 in magnitude.
+
+    0 and NaN are such. Products of others stay within the range of float32.
+    """
+    scales = values_of_scales(accumulated)
+    if not all(((np.abs(x) > 2.0**-40) & (np.abs(x) < 2.0**40)).all() for x in scales):
+        leave_open("nothing is said of scales that are 0, or that may leave the range of products")
+
+
+def are_powers_of_two(accumulated: Accumulated) -> Any:
+    """Return a mask of the sums whose scales are all positive powers of two.
+
+    Products and quotients with these round nothing. The mask broadcasts to the sums.
+    """
+    a, b, y = (np.frexp(scale)[0] == 0.5 for scale in values_of_scales(accumulated))
+    return a & b & y
 
 
 def onto_matrices(a: Array, b: Array, x: Array, w: Array) -> tuple[Array, Array]:

@@ -427,6 +427,7 @@ def cast_to_half(x: Bounded) -> Bounded:
     dtype = _float_type(x)
     v = x.v.astype(np.float64)
     e = _error_before_cast(x, v)
+    # What the value and both ends of its error are rounded to.
     number = dtypes.round_to(v, dtype).astype(np.float64)
     low = dtypes.round_to(v - e, dtype).astype(np.float64)
     high = dtypes.round_to(v + e, dtype).astype(np.float64)
@@ -439,15 +440,16 @@ def cast_to_half(x: Bounded) -> Bounded:
     # An error as large as the value decides nothing, overflow included.
     is_lost = is_unsure & (e < np.abs(v))
     _, largest = dtypes.limits(dtype)
+    # What may be infinite or not is a finite number here, and so are its ends.
     number = np.where(is_unsure, np.clip(number, -largest, largest), number)
     low = np.where(is_lost, np.maximum(low, -largest), np.where(is_unsure, v - e, low))
     high = np.where(is_lost, np.minimum(high, largest), np.where(is_unsure, v + e, high))
-    off = _distance_to_ends(number, low, high)
+    error = _distance_to_ends(number, low, high)
     lost = union(x.lost, is_lost if is_lost.any() else None)
     values = arrays.as_values(number, x.v.dtype)
-    if not off.any() and lost is None:
+    if not error.any() and lost is None:
         return Bounded(values, x.dtype, x.arithmetic)
-    errors = Errors(off, _variance_after_cast(x, v, number), lost)
+    errors = Errors(error, _variance_after_cast(x, v, number), lost)
     return Bounded(values, x.dtype, x.arithmetic, errors, nonnegative=x.nonnegative)
 
 

@@ -327,6 +327,7 @@ def _multiplied(
         u = old.arithmetic.u
         size = magnitude_of(np.asarray(v))
         each = magnitude_of(old.v)
+        # What the multiplications round, and then what the factors are off by.
         e = size * (steps * u * _SECOND_ORDER)
         if old.e is not None:
             largest = multiply(each + old.e)
@@ -342,6 +343,7 @@ def _multiplied(
             e = e + _error_of_flushed_products(size, most, least, steps, old.arithmetic.floor)
         q = None
         if old.arithmetic.scatters:
+            # Relative variances of factors add up.
             q = (size * u) ** 2 * ((steps + 1) / 3)
             if old.q is not None:
                 relative = np.nan_to_num(old.q / each**2, posinf=np.inf)

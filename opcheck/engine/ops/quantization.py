@@ -728,7 +728,7 @@ def in_blocks(length: int, size: int, count: int) -> Any:
     return np.arange(length) // size
 
 
-def spread(
+def scale_of_each(
     x: Array,
     scale: Array,
     zero: Array,
@@ -739,8 +739,8 @@ def spread(
     """Return the scale and the zero point of each element of `x`, which broadcast to it.
 
     scale and zero (None stays None): [] or [1], one for all; [D_axis], one for each entry of the
-    axis; or as x, but for `block_size` elements of the axis one. `axis` None: a scalar alone, as in
-    version 10. blocks: finds the scale of each place of the axis.
+    axis; or of the shape of x, but with one for each `block_size` elements along the axis. `axis`
+    None: a scalar alone, as in version 10. blocks: the block that each place of the axis lies in.
 
     Raises InvalidNode for other shapes, a zero point of another shape than the scale ([] and [1]
     may mix), and an axis out of range. Readings also refuse what is allowed otherwise: a scale [1],
@@ -836,7 +836,7 @@ def along_blocks(
     return of_both(lambda scales: xp.take(scales, block_of_each, axis=axis), scale, zero)
 
 
-#: From x, the scale, the zero point, the axis and the size of a block: see `spread`.
+#: From x, the scale, the zero point, the axis and the size of a block: see `scale_of_each`.
 Place: TypeAlias = Callable[[Array, Array, Array, int | None, int], tuple[Array, Array]]
 
 
@@ -849,7 +849,7 @@ def along_another_axis(
     reading refuses, and for an axis out of range.
     """
     fits = axis is not None and scale.ndim == 1 and x.shape[other:][:1] == scale.shape
-    return spread(x, scale, zero, other if fits else axis, block_size)
+    return scale_of_each(x, scale, zero, other if fits else axis, block_size)
 
 
 def first_of_each(
@@ -860,7 +860,7 @@ def first_of_each(
     Raises InvalidNode for shapes of scales and zero points that the text does not have, or that a
     reading refuses, and for an axis out of range.
     """
-    return of_both(first_element, *spread(x, scale, zero, axis, block_size))
+    return of_both(first_element, *scale_of_each(x, scale, zero, axis, block_size))
 
 
 def first_element(x: Array) -> Array:
@@ -894,12 +894,12 @@ PLACES: Mapping[str, tuple[str, tuple[int, ...], Place]] = {
     "blocks_in_turns": (
         "the blocks' elements were taken in turns",
         SINCE_21,
-        partial(spread, blocks=in_turns),
+        partial(scale_of_each, blocks=in_turns),
     ),
     "blocks_of_equal_length": (
         "an axis was split into blocks that are as equal as can be",
         SINCE_21,
-        partial(spread, blocks=in_equal_blocks),
+        partial(scale_of_each, blocks=in_equal_blocks),
     ),
 }
 
@@ -950,7 +950,7 @@ class Dequantizer:
     """How DequantizeLinear computes; the fields are what mutants do otherwise."""
 
     product: Product = in_float32
-    place: Place = spread
+    place: Place = scale_of_each
 
 
 @formulas_of_versions(each={10: False, **dict.fromkeys(LATER, True)})
@@ -974,16 +974,17 @@ def dequantize_versions(
     is subtracted, ignored or refused: ZERO_POINT_OF_INT32. how: the steps, which mutants change.
 
     Raises InvalidNode for an output that is not a float, for a scale and zero point of other shapes
-    than `spread` has, or of different ones, for an axis out of range, and where readings refuse:
-    ZERO_POINT_OF_INT32, and those of `spread`, as of a scale [1] or an axis 1 of a vector.
+    than `scale_of_each` has, or of different ones, for an axis out of range, and where readings
+    refuse: ZERO_POINT_OF_INT32, and those of `scale_of_each`, as of a scale [1] or an axis 1 of a
+    vector.
     """
     out = dtypes.named(output_dtype) if output_dtype else dtype_of(x_scale)
     if out is None or out.kind != "float":
         raise InvalidNode(f"an output of type {out}; allowed: floats")
     number = chosen(x)
     used_axis = axis if has_axis else None
-    scale, placed = how.place(number, x_scale, x_zero_point, used_axis, block_size)
-    zero = zero_point_of(number, placed)
+    scale, zero_point = how.place(number, x_scale, x_zero_point, used_axis, block_size)
+    zero = zero_point_of(number, zero_point)
     y = how.product(number, zero, scale, out)
     if not isinstance(x, Indices):
         return y
@@ -1276,7 +1277,7 @@ class Quantizer:
     """How QuantizeLinear computes; the fields are what mutants do otherwise."""
 
     divide: Divide = divided
-    place: Place = spread
+    place: Place = scale_of_each
     convert: Convert = converted
 
 
@@ -1332,7 +1333,7 @@ def quantize_versions(
 
     Raises InvalidNode if output_dtype and the type of the zero point differ, for a `saturate` other
     than 0 and 1 if FLAG_OF_ANOTHER_NUMBER refuses it, for a scale and zero point of shapes that
-    `spread` does not have, for an axis out of range, and where its readings refuse. Raises
+    `scale_of_each` does not have, for an axis out of range, and where its readings refuse. Raises
     NotSupported, while judging, for what the text does not define: scales of 0 or nearly, infinite
     or NaN, a precision that is not of floats, fractions divided in integers, what float16 does not
     hold, in a type of floats a zero point other than 0 beside fractions and what rounding may take

@@ -266,13 +266,16 @@ def expression_of(pattern: str, flags: re.RegexFlag) -> Expression:
         if part["times"]:
             group.items.append(repeated(part, group.items.pop()))
         elif text == ")":
+            # What the group means is an item of the group around it.
             groups.pop()
             groups[-1].items.append(group.expression())
         elif text == "|":
             group.options.append([])
         elif text.startswith("(?") and text.endswith(")"):
+            # Flags in force until the group ends.
             group.flags = flags_of(text, group.flags)
         elif text.startswith("("):
+            # A group, perhaps with flags; the letters of a name are none.
             stated = "" if part["name"] else text
             groups.append(Group(flags_of(stated, group.flags)))
         elif text in ASSERTIONS:

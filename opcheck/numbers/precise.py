@@ -99,34 +99,36 @@ def finite(x: Objects) -> NDArray[np.bool_]:
     return np.asarray(_is_finite(x), np.bool_)
 
 
-def rounded(x: Any, y: Any, bits: int, more: int, dtype: DType, *, last: bool) -> float | None:
+def rounded(x: Any, y: Any, bits: int, more_bits: int, dtype: DType, *, last: bool) -> float | None:
     """Return a number rounded once to `dtype`, to nearest, ties to even; None if it is uncertain.
 
-    `x` and `y` are mpmath's: the number computed with `bits` binary digits, and with `more`. If
-    they agree in half of `bits`, half of the digits of y count as right; otherwise y is off by at
-    most the distance of both. The number is certain if all that y may be rounds to it. With the
-    `last` digits, a y that agrees with x, but is too near to a midpoint to be certain, is rounded
-    to half of its digits first: it counts as the midpoint.
+    `x` and `y` are mpmath's: the number computed with `bits` binary digits, and with `more_bits`.
+    If they agree in half of `bits`, half of the digits of y count as right; otherwise y is off by
+    at most the distance of both. It is certain if all that it may be rounds to one number, and x is
+    finite. If `last`, because no more digits are to be tried, a y that agrees with x, but is too
+    near to a midpoint to be certain, is rounded to half of its digits first: so it counts as the
+    midpoint.
 
-    To an integer dtype, which holds it, y is certain if it equals x; a fraction is cut off. NaN
-    where y is infinite or NaN, and an infinity for a finite number beyond the dtype's range.
+    To an integer dtype, which holds it, y is certain if it equals x; a fraction is cut off, and the
+    result is an int. NaN where y is infinite or NaN, for all dtypes, and an infinity for a finite
+    number beyond a floating dtype's range.
     """
     if not _mp.isfinite(y):
         return float("nan")
     if dtype.kind == "int":
         return int(y) if x == y else None
-    with digits(2 * more):
+    with digits(2 * more_bits):
         apart = _mp.fabs(y - x)
         size = _mp.fabs(y)
         confirmed = apart <= _mp.ldexp(size, -bits // 2)
-        error = _mp.ldexp(size, -more // 2) if confirmed else apart
+        error = _mp.ldexp(size, -more_bits // 2) if confirmed else apart
         low = _nearest(y - error, dtype)
         high = _nearest(y + error, dtype)
     if low == high and _mp.isfinite(x):
         return low
     if not (last and confirmed):
         return None
-    with digits(more // 2):
+    with digits(more_bits // 2):
         return _nearest(+y, dtype)
 
 

@@ -299,3 +299,39 @@ def test_an_unsure_condition_chooses_between_bounded_numbers_only(wording: Wordi
     with pytest.raises(TypeError) as raised:
         bool(about([0.0], 0.1))
     assert raised.value == wording
+
+
+@np.errstate(invalid="ignore")  # as formulas are evaluated
+@pytest.mark.parametrize("pair", [(np.inf, 1.0), (1.0, np.inf), (1.0, np.nan), (np.inf, -np.inf)])
+def test_an_unsure_choice_of_an_infinity_or_nan_may_be_anything(pair: tuple[float, float]) -> None:
+    unsure = xp.less(about([1.0], 0.1), 1.0)
+    chosen, other = (about([number], 0.0) for number in pair)
+    found = xp.where(unsure, chosen, other).with_rounding()
+    assert np.isfinite(found.v).all()
+    assert found.lost.tolist() == [True]
+
+
+@np.errstate(invalid="ignore")
+def test_an_unsure_choice_of_two_equal_infinities_is_sure() -> None:
+    unsure = xp.less(about([1.0, 1.0], 0.1), 1.0)
+    same = about([np.inf, np.nan], 0.0)
+    found = xp.where(unsure, same, same).with_rounding()
+    assert np.array_equal(found.v, [np.inf, np.nan], equal_nan=True)
+    assert found.lost is None
+
+
+@np.errstate(invalid="ignore")
+@pytest.mark.parametrize("pair", [(np.inf, 1.0), (1.0, np.inf), (np.nan, 1.0), (np.inf, -np.inf)])
+def test_an_infinity_or_nan_at_an_unsure_index_may_be_anything(pair: tuple[float, float]) -> None:
+    index = xp.argmax(about([1.0, 1.0], 0.1), axis=0)
+    found = xp.take(about(pair, 0.0), index, 0).with_rounding()
+    assert np.isfinite(found.v)
+    assert found.lost.tolist()
+
+
+@np.errstate(invalid="ignore")
+def test_an_infinity_at_each_unsure_index_is_sure() -> None:
+    index = xp.argmax(about([1.0, 1.0], 0.1), axis=0)
+    found = xp.take(about([np.inf, np.inf], 0.0), index, 0).with_rounding()
+    assert found.v == np.inf
+    assert found.lost is None

@@ -163,7 +163,7 @@ DIV.formula(build=_versions_of_div)(divided)
 def quotients_rounded_down(a: Array, b: Array) -> Array:
     """Mutant: integers are divided with rounding down, as in Python.
 
-    By 0, or out of range, it raises as `divided` does.
+    Raises what `divided` does where an integer is divided by 0, or the quotient is out of range.
     """
     divided(a, b)
     return a // b

@@ -58,7 +58,8 @@ def of_matrices(
     and infinity too.
 
     Raises InvalidNode for a rank below 2 and matrices that are not square, NotSupported for an M of
-    0, and for an M of 2 or more with infinity or NaN: the text does not define those.
+    0, and for an M of 2 or more with infinity or NaN: the text does not define those. Raises what
+    `determinants` raises: NotSupported for matrices that take too long.
     """
     reject(X.ndim < 2 or X.shape[-1] != X.shape[-2], f"{list(X.shape)} are no square matrices")
     n = X.shape[-1]
@@ -80,6 +81,7 @@ def eliminated(X: Tensor) -> Tensor:
     """Return the determinants, [*], exact, with the errors that an elimination with pivots has.
 
     X: [*, M, M], of finite numbers, M 1 or more. A determinant out of float64's range is infinite.
+    Raises NotSupported for matrices so large that this takes some ten seconds.
     """
     values = xp.values_of(X)
     *outer, n, _ = values.shape
@@ -92,9 +94,10 @@ def eliminated(X: Tensor) -> Tensor:
         parts = np.ldexp(parts, n * power[..., None])
     is_out_of_range = np.isinf(parts[..., :1])
     parts[..., 1:] = np.where(is_out_of_range, 0, np.minimum(parts[..., 1:], MOST_ROOM))
-    high, middle, low, most = (xp.astype(parts[..., k], np.float64) for k in range(4))
+    high, middle, low, largest_error = (xp.astype(parts[..., k], np.float64) for k in range(4))
     deviation = parts[..., 4]
-    return high + (middle + low) + (xp.inexact(most, 1, deviation) - most)
+    # The last term is 0, with an error of `largest_error` unit roundoffs.
+    return high + (middle + low) + (xp.inexact(largest_error, 1, deviation) - largest_error)
 
 
 def check_work(size: int, bits: int) -> None:
@@ -115,33 +118,35 @@ def exact(matrix: Matrix) -> Sequence[float]:
     mantissas, exponents = np.frexp(matrix)
     least = int(exponents.min())
     check_work(len(matrix), 53 + int(exponents.max()) - least)
-    whole = np.ldexp(mantissas, 53).astype(np.int64).astype(object)
-    whole = whole << (exponents - least).astype(object)
+    # The elements over 2^(least − 53) are whole numbers.
+    integers = np.ldexp(mantissas, 53).astype(np.int64).astype(object)
+    integers = integers << (exponents - least).astype(object)
     sign = 1
     last_pivot = 1
     for k in range(len(matrix) - 1):
-        candidates = np.flatnonzero(whole[k:, k])
+        candidates = np.flatnonzero(integers[k:, k])
         if not candidates.size:
             return 0.0, 0.0, 0.0
         if candidates[0]:
+            # The pivot is 0: the next row without one takes its place.
             row = k + candidates[0]
-            whole[[k, row]] = whole[[row, k]]
+            integers[[k, row]] = integers[[row, k]]
             sign = -sign
-        pivot = whole[k, k]
-        below = whole[k + 1 :, k + 1 :]
-        products = np.outer(whole[k + 1 :, k], whole[k, k + 1 :])
+        pivot = integers[k, k]
+        below = integers[k + 1 :, k + 1 :]
+        products = np.outer(integers[k + 1 :, k], integers[k, k + 1 :])
         below[...] = (below * pivot - products) // last_pivot
         last_pivot = pivot
-    return three_floats(sign * whole[-1, -1], len(matrix) * (least - 53))
+    return three_floats(sign * integers[-1, -1], len(matrix) * (least - 53))
 
 
-def three_floats(whole: int, exponent: int) -> Sequence[float]:
-    """Return three numbers that add up to whole * 2**exponent, the largest first.
+def three_floats(integer: int, exponent: int) -> Sequence[float]:
+    """Return three numbers that add up to integer * 2**exponent, the largest first.
 
     They lack what is beyond three times 53 bits. Beyond float64's range they are infinite.
     """
-    surplus = max(0, whole.bit_length() - MOST_BITS)
-    rest = whole >> surplus
+    surplus = max(0, integer.bit_length() - MOST_BITS)
+    rest = integer >> surplus
     parts: list[float] = []
     for _ in range(3):
         part = float(rest)
@@ -176,21 +181,25 @@ def triangles(
 def room(matrix: Matrix) -> tuple[float, float]:
     """Return the largest error of an elimination, and its standard deviation, in unit roundoffs.
 
-    matrix: finite and not empty. Elimination is right of a matrix nearby: A + E = LU with |E| ≤
-    n·u·|L||U|. To first order each element of E moves a determinant by its cofactor, and to others
-    by products of singular values. Rows may be eliminated, or columns: the larger one counts.
+    matrix: finite and not empty. Elimination is exact for a matrix nearby: A + E = LU with |E| ≤
+    n·u·|L||U|. To first order in E, each of its elements changes the determinant by its cofactor
+    times itself; higher orders are bounded by products of singular values. Rows may be eliminated,
+    or columns: the larger error counts.
     """
     n = len(matrix)
     left, sizes, right = np.linalg.svd(matrix)
-    # The singular values but one, multiplied.
+    # For each singular value, the product of all others.
     others = np.prod(np.where(np.eye(n), 1, sizes), axis=1)
     cofactors = np.abs((left * others) @ right)
-    ways = [of_elimination(matrix, cofactors), of_elimination(matrix.T, cofactors.T)]
-    first, moved, deviation = np.max(ways, axis=0) * [n, n, 1]
-    moved *= ROUNDOFF
-    higher = np.poly(-sizes)[::-1][2:] @ moved ** np.arange(2, n + 1)
-    volume = np.prod(sizes)
-    return first + higher / ROUNDOFF + n * volume, deviation + volume
+    of_rows = of_elimination(matrix, cofactors)
+    of_columns = of_elimination(matrix.T, cofactors.T)
+    first, norm_of_e, deviation = np.max([of_rows, of_columns], axis=0) * [n, n, 1]
+    norm_of_e *= ROUNDOFF
+    # For each k from 2 on, the norm to the power of k times all products of n − k singular values.
+    higher = np.poly(-sizes)[::-1][2:] @ norm_of_e ** np.arange(2, n + 1)
+    # The product of the pivots is rounded n times.
+    magnitude = np.prod(sizes)
+    return first + higher / ROUNDOFF + n * magnitude, deviation + magnitude
 
 
 def of_elimination(matrix: Matrix, cofactors: Matrix) -> tuple[float, float, float]:
@@ -216,7 +225,7 @@ def by_minors(X: Tensor) -> Tensor:
     """Return the determinants, [*], by the first row's minors, as kernels of small matrices do.
 
     X: [*, M, M], of finite numbers, M 1 or more. Those of nearly singular matrices are less exact
-    than by elimination, which computes all above 4×4.
+    than by elimination, which computes all above 4×4: for too large ones, that raises NotSupported.
     """
     n = X.shape[-1]
     if n > 4:

@@ -54,23 +54,27 @@ DECIDED_REASONS = (ENDS, TIES, LONG_ZERO)
 # ── what the pages do not define ──────────────────────────────────────────────────────────────
 
 
-def check_scale(part: Lowered, inputs: Sequence[Array]) -> None:
-    """Raise NotSupported for a scale of 0 of DequantizeLinear; inputs: those of DirectML."""
-    if part.name == "DequantizeLinear" and not seen(inputs[1]).all():
+def check_scale(lowered: Lowered, inputs: Sequence[Array]) -> None:
+    """Raise NotSupported for a scale of 0 of DequantizeLinear; inputs: those of DirectML.
+
+    lowered: the operator of ONNX that DirectML's is; all other operators pass.
+    """
+    if lowered.name == "DequantizeLinear" and not seen(inputs[1]).all():
         raise_unspecified("a scale of 0")
 
 
-def with_undefined_elements(part: Lowered, tensors: Sequence[Array], result: Any) -> Any:
+def with_undefined_elements(lowered: Lowered, tensors: Sequence[Array], result: Any) -> Any:
     """Return the result of ONNX's operator, of which some elements may be anything.
 
     Those are of NaN in a tensor of Elu, Max, Min, Relu or Sign, and 0 to the power of 0, of which
-    the operator's page says nothing. tensors: those of ONNX's operator, which broadcast. Raises
-    NotSupported, while judging, if there are no others, and in graphs.
+    the operator's page says nothing. lowered: the operator of ONNX that DirectML's is; tensors:
+    those of ONNX's operator, which broadcast. Raises NotSupported, while judging, if there are no
+    others, and in graphs.
     """
-    if part.name in UNDEFINED_OF_NAN and has_nan(*tensors):
+    if lowered.name in UNDEFINED_OF_NAN and has_nan(*tensors):
         are_nan = [seen(x) != seen(x) for x in tensors]
         return undefined_where(result, reduce(np.logical_or, are_nan), "NaN")
-    if part.name == "Pow":
+    if lowered.name == "Pow":
         base, exponent = map(seen, tensors)
         return undefined_where(result, (base == 0) & (exponent == 0), "0 to the power of 0")
     return result
@@ -80,23 +84,24 @@ def with_undefined_elements(part: Lowered, tensors: Sequence[Array], result: Any
 
 
 def tensors_of_onnx(
-    part: Lowered, inputs: Sequence[Array], members: Members, sizes: Sizes
+    lowered: Lowered, inputs: Sequence[Array], members: Members, sizes: Sizes
 ) -> list[Array]:
     """Return the inputs of ONNX's operator: those of DirectML's, then those that are members there.
 
-    `sizes` are the shapes of inputs that ONNX has otherwise. Raises NotSupported where the page
-    does not define the result: indices out of range, and a scale of 0. Raises it too for members
-    that no number of the tensor's type can be, and a minimum above the maximum.
+    lowered: that operator of ONNX; `sizes`: the shapes of inputs that ONNX has otherwise. Raises
+    NotSupported where the page does not define the result: indices out of range, and a scale of 0.
+    Raises it too for members that no number of the tensor's type can be, and a minimum above the
+    maximum.
     """
-    check_scale(part, inputs)
+    check_scale(lowered, inputs)
     tensors = [xp.reshape(x, sizes[n]) if n in sizes else x for n, x in enumerate(inputs)]
     if members.get("Mode") == "CONVOLUTION":
         tensors[1] = mirrored(tensors[1])
-    tensors += map(xp.lifted, part.constants(inputs, members).values())
+    tensors += map(xp.lifted, lowered.constants(inputs, members).values())
     rounding = members.get("RoundingMode", "")
     if rounding.startswith("TOWARD"):
         tensors[0] = rounded_toward(rounding, tensors[0])
-    if part.fits == "indices":
+    if lowered.fits == "indices":
         tensors[1] = whole_indices(tensors[1], inputs[0].shape[members["Axis"]])
     return tensors
 
@@ -150,22 +155,22 @@ def renamed(lowered: Lowered, formulas: Mapping[str, Formula]) -> Formula:
         Raises InvalidNode for what the page forbids, NotSupported for what it does not define, and
         what ONNX's formula raises.
         """
-        part = lowered.chosen(members)
-        stated, sizes = part.checked(inputs, members)
-        tensors = tensors_of_onnx(part, inputs, members, sizes)
-        function = formulas[part.name]
-        node = Node(part.onnx.op, (), stated, [outputs - 1])
-        attributes = attributes_for(function, part.onnx, node)
+        chosen = lowered.chosen(members)
+        stated, sizes = chosen.checked(inputs, members)
+        tensors = tensors_of_onnx(chosen, inputs, members, sizes)
+        function = formulas[chosen.name]
+        node = Node(chosen.onnx.op, (), stated, [outputs - 1])
+        attributes = attributes_for(function, chosen.onnx, node)
         with (
             deciding(*DECIDED_RULINGS),
             xp.setting(DECIDED, DECIDED_REASONS),
             xp.setting(ODD_POWERS_ARE_OPEN, True),
         ):
-            if part.fits == "matrices" and inputs[0].ndim > 2:
+            if chosen.fits == "matrices" and inputs[0].ndim > 2:
                 with marking(allowed=False):
                     return of_each_matrix(function, inputs, attributes)
             result = function(*tensors, **attributes)
-        result = with_undefined_elements(part, tensors, result)
+        result = with_undefined_elements(chosen, tensors, result)
         return reshaped(result, tuple(sizes[-1])) if -1 in sizes else result
 
     schema = lowered.schema
@@ -203,28 +208,30 @@ def declare(name: str, lowered: Lowered) -> None:
     of mutants of one name, the first part's. Raises KeyError if the engine lacks one of ONNX's
     operators or its version, WrongOperator if DirectML has no operator of this name.
     """
-    versions = {part.name: part.onnx.op.since for part in (*lowered.picks.values(), lowered)}
-    operators = {part: operator_of_onnx(part) for part in versions}
+    versions = {each.name: each.onnx.op.since for each in (*lowered.picks.values(), lowered)}
+    operators = {onnx_name: operator_of_onnx(onnx_name) for onnx_name in versions}
     last = [*operators.values()][-1]
     is_exact = all(known.exact for known in operators.values())
     op = operator(name, DML, module=__name__, exact=is_exact, low=last.low, high=last.high)
-    formulas = {part: known.formulas[versions[part]] for part, known in operators.items()}
+    formulas = {
+        onnx_name: known.formulas[versions[onnx_name]] for onnx_name, known in operators.items()
+    }
     op.formula(1)(renamed(lowered, formulas))
-    for part, known in operators.items():
-        since = versions[part]
+    for onnx_name, known in operators.items():
+        since = versions[onnx_name]
         for alternative in known.alternatives:
             if alternative.since == since:
-                function = renamed(lowered, {**formulas, part: alternative.function})
+                function = renamed(lowered, {**formulas, onnx_name: alternative.function})
                 op.alternatives.append(alternative._replace(function=function, since=1))
         # Conv and ConvTranspose have mutants of one name: that of the first part stands for both.
         declared = {mutant.name for mutant in op.mutants}
         for mutant in known.mutants:
             if mutant.since == since and mutant.name not in declared:
-                function = renamed(lowered, {**formulas, part: mutant.function})
+                function = renamed(lowered, {**formulas, onnx_name: mutant.function})
                 op.mutants.append(mutant._replace(function=function, since=1))
         fast_path = known.native.get(since)
         if fast_path is not None:
-            op.fast_path(1)(renamed(lowered, {**formulas, part: fast_path}))
+            op.fast_path(1)(renamed(lowered, {**formulas, onnx_name: fast_path}))
 
 
 def operator_of_onnx(name: str) -> Operator:

@@ -104,7 +104,7 @@ def not_the_opposite(opposite: OfPair, a: Array, b: Array) -> Array:
 
 
 def by_the_difference(comparison: OfPair, a: Array, b: Array) -> Array:
-    """Mutant of a comparison: a - b is compared with 0, which wraps around."""
+    """Mutant of a comparison: a - b, which wraps around in integers, is compared with 0."""
     return comparison(a - b, a.dtype.type(0))
 
 
@@ -152,16 +152,16 @@ def mutants_of(name: str) -> dict[str, PairMutant]:
     They are siblings computed in its place, of Equal also one of bits, and of comparisons three
     more. An operator that has none gives {}.
     """
-    found = sibling_mutants(name)
+    mutants = sibling_mutants(name)
     if name == "Equal":
-        found["bits_compared"] = (
+        mutants["bits_compared"] = (
             "the bits of floating numbers were compared",
             equal_bits,
             *FLOATS,
         )
     if name in OPPOSITES:
-        found |= comparison_mutants(name)
-    return found
+        mutants |= comparison_mutants(name)
+    return mutants
 
 
 for _name, _function in FUNCTIONS.items():

@@ -116,28 +116,29 @@ def check_edges(low: float, high: float, rate: int) -> None:
         leave_open("bands of no width, or of more than the spectrum")
 
 
-def bins_of(at: Reals, high: float, bins_per_unit: float, cut: Function) -> Reals:
-    """Return `cut` of `at`, places between bins.
+def bins_of(places: Reals, high: float, bins_per_unit: float, to_bins: Function) -> Reals:
+    """Return the bin of each frequency, `to_bins` of its place, which may be between bins.
 
-    high: the upper edge in units of 700 Hz. bins_per_unit: bins in 700 Hz. Where the roundings of
-    float32 may move a place past what `cut` tells apart, either bin is right: NEAREST_BIN; 0 stays
-    0. Raises NotSupported, while judging, where they may move it by more than a bin.
+    places: [n + 2]; 0 is the first bin. high: the upper edge in units of 700 Hz. bins_per_unit:
+    bins in 700 Hz. Where roundings of float32 may move a place from one bin to the next, either is
+    right, by a ruling for each place: NEAREST_BIN; 0 stays 0. Raises NotSupported, while judging,
+    where they may move it by more than a bin.
     """
     # Sixteen roundings of logarithms and powers in float32; 0 stays 0.
-    off = 2.0**-20 * (1 + np.log1p(high)) * (at + bins_per_unit) * (at > 0)
-    bins = np.asarray(cut(at))
-    below = cut(at - off)
-    above = cut(at + off)
+    errors = 2.0**-20 * (1 + np.log1p(high)) * (places + bins_per_unit) * (places > 0)
+    bins = np.asarray(to_bins(places))
+    below = to_bins(places - errors)
+    above = to_bins(places + errors)
     if np.any(above - below > 1):
         leave_open("float32 cannot tell bins apart")
-    for place in np.flatnonzero(above != below):
-        ruling = replace(NEAREST_BIN, id=f"{NEAREST_BIN.id}-of-bin-{place}")
+    for number in np.flatnonzero(above != below):
+        ruling = replace(NEAREST_BIN, id=f"{NEAREST_BIN.id}-of-bin-{number}")
         if ruling.reading() == "the_other":
-            bins[place] = above[place] + below[place] - bins[place]
+            bins[number] = above[number] + below[number] - bins[number]
     return bins
 
 
-@formulas_of_versions(17, options=["cut", "mark", "more"])
+@formulas_of_versions(17, options=["to_bins", "change_heights", "added_length"])
 def of_bands(
     frequencies: Frequencies,
     num_mel_bins: Tensor,
@@ -147,16 +148,17 @@ def of_bands(
     upper_edge_hertz: Tensor,
     *,
     output_datatype: int,
-    cut: Function = np.floor,
-    mark: Weights = height_alone,
-    more: int = 1,
+    to_bins: Function = np.floor,
+    change_heights: Weights = height_alone,
+    added_length: int = 1,
 ) -> Tensor:
     """Return the weights of bins in bands, [floor(dft_length/2) + 1, num_mel_bins].
 
     They are of the type output_datatype. All inputs are scalars; edges are in Hz. The options are
-    what mutants do otherwise: `cut` makes bins of places, `mark` changes the heights, and `more` is
-    added to the length. Integers that stand for fractions follow FRACTIONS_AS_INTEGERS; no bands
-    give an empty matrix. frequencies: makes the bands' edges.
+    what mutants do otherwise: `to_bins` makes bins of places between them, `change_heights` changes
+    those of triangles, and `added_length` is added to the length. Integers that stand for fractions
+    follow FRACTIONS_AS_INTEGERS; no bands give an empty matrix. frequencies: makes the edges of
+    bands.
 
     Raises InvalidNode for an input of other than one element, or of rank 1 and more by
     ONE_ELEMENT_AS_A_SCALAR. Raises NotSupported for a negative number of bands, a dft_length or
@@ -175,18 +177,28 @@ def of_bands(
     check_edges(low, high, rate)
     rows = length // 2 + 1
     check_size((rows, count + 2))
-    bins_per_unit = (length + more) * 700 / rate
-    at = frequencies(low / 700, high / 700, count) * bins_per_unit
-    bins = bins_of(at, high / 700, bins_per_unit, cut)
-    left = bins[:count]
-    peak = bins[1 : count + 1]
-    right = bins[2 : count + 2]
-    j = np.arange(rows)[:, np.newaxis]
-    is_rising = j < peak
-    width = np.maximum(np.where(is_rising, peak - left, right - peak), 1)
-    height = np.maximum(np.where(is_rising, j - left, right - j), 0)
-    height = mark(np.where(j == peak, width, height), left, right)
+    bins_per_unit = (length + added_length) * 700 / rate
+    places = frequencies(low / 700, high / 700, count) * bins_per_unit
+    bins = bins_of(places, high / 700, bins_per_unit, to_bins)
+    height, width = triangles(bins, rows)
+    height = change_heights(height, bins[:count], bins[2:])
     return as_type(height, width, not_none(dtypes.named(output_datatype)))
+
+
+def triangles(ends: Reals, rows: int) -> tuple[Reals, Reals]:
+    """Return heights and widths of bands, [rows, n] each; a weight is its height / its width.
+
+    ends: [n + 2], ascending bins. Band k rises from ends[k], where it is 0, to its peak at
+    ends[k + 1], where it is 1, and falls to 0 at ends[k + 2]. A width is the length of the side
+    that a row is on, at least 1.
+    """
+    left, peak, right = ends[:-2], ends[1:-1], ends[2:]
+    row = np.arange(rows)[:, np.newaxis]
+    is_rising = row < peak
+    width = np.maximum(np.where(is_rising, peak - left, right - peak), 1)
+    height = np.maximum(np.where(is_rising, row - left, right - row), 0)
+    # A side of length 0 has its peak too.
+    return np.where(row == peak, width, height), width
 
 
 MEL = operator("MelWeightMatrix", of_integers=True, of_scalars=("int32", "int64"))
@@ -265,13 +277,19 @@ def with_options(options: Mapping[str, Any]) -> Mapping[int, Formula]:
 
 MEL.mutant_table(
     {
-        "rounded_to_nearest": ("frequencies were rounded to the nearest bin", {"cut": np.rint}),
-        "between_bins": ("frequencies lay between bins", {"cut": np.positive}),
-        "length_as_it_is": ("bins were counted by the length, and not by one more", {"more": 0}),
-        "flat_within_a_bin": ("bands within a bin had no peak", {"mark": flat_within_a_bin}),
+        "rounded_to_nearest": ("frequencies were rounded to the nearest bin", {"to_bins": np.rint}),
+        "between_bins": ("frequencies lay between bins", {"to_bins": np.positive}),
+        "length_as_it_is": (
+            "bins were counted by the length, and not by one more",
+            {"added_length": 0},
+        ),
+        "flat_within_a_bin": (
+            "bands within a bin had no peak",
+            {"change_heights": flat_within_a_bin},
+        ),
         "of_area_1": (
             "triangles had the same area, and not the same peak",
-            {"mark": of_area_1},
+            {"change_heights": of_area_1},
         ),
     },
     build=with_options,

@@ -44,7 +44,8 @@ def integer_power(x: Array, y: Array) -> Array:
     exponent = y if is_whole else xp.values_of(y)
     exact = np.power(x.astype(np.longdouble), exponent.astype(np.longdouble))
     distance = np.abs(exact - np.rint(exact))
-    # A root of 64 or more is not a whole number. Other powers next to one may be rounded to it.
+    # The 64th root of an integer of 64 bits is below 2, and no whole number but of 1: a power that
+    # is exactly whole has an exponent that is a multiple of 1/32, or is only rounded to be whole.
     is_whole_power = (distance == 0) & ((exponent * 32 % 1 == 0) | (x == 1))
     low, high = dtypes.limits(dtypes.of(x)) if is_whole else (-LARGEST_SURE, LARGEST_SURE)
     is_held = (exact >= low) & (exact <= high)
@@ -53,7 +54,7 @@ def integer_power(x: Array, y: Array) -> Array:
     # Casts of numbers that are not held depend on the processor.
     powers = np.trunc(np.where(is_undefined, 0, exact)).astype(x.dtype)
     if is_whole:
-        # Beyond 64 only the powers of 1, 0 and -1 are held.
+        # Beyond 64 only the powers of 1, 0 and -1 are held; an odd exponent stays odd, for -1.
         times = np.clip(y, 0, 64 + y % 2).astype(x.dtype)
         powers = np.where(y >= 0, np.power(x, times), powers)
     return undefined_where(powers, is_undefined, "how powers are rounded")
@@ -64,7 +65,8 @@ def power_in_one_type(x: Array, y: Array) -> Array:
     """Return x^y in the type of `x`; x and y broadcast.
 
     If x is a float, y of another type is rounded to x's first. Of integers x it is `power` itself:
-    y rounded would turn 9^0.5 into 9^0.
+    y rounded would turn 9^0.5 into 9^0. Of those, raises NotSupported, while judging, if all powers
+    may be anything, and in graphs.
     """
     if x.dtype.kind in "iu" or x.dtype == y.dtype:
         return power(x, y)
@@ -76,7 +78,8 @@ def power_in_one_type(x: Array, y: Array) -> Array:
 def power_by_products(x: Array, y: Array) -> Array:
     """Return x^y in the type of `x`, with the errors of |y| factors where y is a whole number.
 
-    The values are those of `power`; of floats each product adds a rounding to the error.
+    The values are those of `power`; of floats each product adds a rounding to the error. Of
+    integers, raises NotSupported, while judging, if all powers may be anything, and in graphs.
     """
     if x.dtype.kind in "iu":
         return power(x, y)

@@ -262,11 +262,11 @@ def converted(
     elements = X.reshape(-1).tolist()
     if X.dtype == object:
         places = places_among_equal(elements, texts)
-        found = values_at(places, integers, default_int64, np.int64)
+        converted_elements = values_at(places, integers, default_int64, np.int64)
     else:
         places = places_among_equal(elements, integers)
-        found = values_at(places, texts, default_string, object)
-    return found.reshape(X.shape)
+        converted_elements = values_at(places, texts, default_string, object)
+    return converted_elements.reshape(X.shape)
 
 
 @CATEGORY_MAPPER.formula(1)
@@ -281,10 +281,10 @@ def category(
 ) -> NDArray[Any]:
     """Return the integer of each text, or the text of each integer, in the shape of X.
 
-    X: texts or int64, [N, C] or [C]. A text and an integer of one place belong together, what is in
-    no list has the default of the other kind; of equal ones the last or the first counts,
-    EQUAL_KEYS. stated: the attributes that the node has; two defaults or none are accepted or
-    refused, NOT_ONE_DEFAULT.
+    X: texts or int64, [N, C] or [C]. A text and an integer of one place belong together, and a list
+    of None is empty. What is in no list has the default of the other kind; of equal ones the last
+    or the first counts, EQUAL_KEYS. stated: the attributes that the node has; two defaults or none
+    are accepted or refused, NOT_ONE_DEFAULT.
 
     Raises InvalidNode for lists of different lengths, for other ranks, and by these readings;
     NotSupported for no categories.
@@ -319,8 +319,8 @@ def label_1(
     X: texts or int64 of any shape, which the output has too. What is no class or no place has the
     default of the other kind. stated: the attributes that the node has. Of equal classes the last
     or the first counts, or they are refused, EQUAL_KEYS; two defaults or none are accepted or
-    refused, NOT_ONE_DEFAULT. Raises NotSupported for no classes; InvalidNode by readings that
-    refuse.
+    refused, NOT_ONE_DEFAULT. Raises NotSupported for no classes, None among it; InvalidNode by
+    readings that refuse.
     """
     if not classes_strings:
         raise_unspecified("no classes")
@@ -460,10 +460,11 @@ def element_of(default_tensor: NDArray[Any], dtype: np.dtype[Any]) -> Any:
 def binarized(X: Array, *, threshold: float) -> Array:
     """Return 1 for elements greater than the threshold, and 0 for others, NaN among them.
 
-    X: of any shape and numeric type, which the output has too. Integers are compared as they are,
-    though no float32 equals some of them.
+    X: of any shape and numeric type, which the output has too. Integers are not rounded to the type
+    of the threshold, float32: each is compared exactly.
     """
     is_whole = X.dtype.kind == "i" and np.isfinite(threshold)
+    # An integer is above the threshold if it is above the integer below that.
     limit = int(np.floor(threshold)) if is_whole else threshold
     return (limit < X).astype(X.dtype)
 
@@ -483,9 +484,10 @@ def imputed(
     MORE_THAN_TWO_AXES. There is one imputed value, or one for each feature. Their list, and the
     replaced value, are those of the kind of X, floats or int64s. NaN equals NaN.
 
-    Raises InvalidNode without values of that kind, for scalars, for other numbers of values than 1
-    and F, for integers that the type of X does not hold, for more than two axes if
-    MORE_THAN_TWO_AXES refuses them, and for lists of both kinds if VALUES_OF_BOTH_KINDS does.
+    Raises InvalidNode without values of that kind (None or an empty list), for scalars, for other
+    numbers of values than 1 and F, for integers that the type of X does not hold, for more than two
+    axes if MORE_THAN_TWO_AXES refuses them, and for lists of both kinds if VALUES_OF_BOTH_KINDS
+    does.
     """
     values: tuple[Any, ...] | None
     others: tuple[Any, ...] | None

@@ -471,11 +471,12 @@ def cast(input: Array, target: Target) -> Array:
     off or rounded to 4 and 2 bits (FRACTIONS_TO_FEW_BITS).
 
     Floats become texts by DIGITS_OF_TEXTS. What the target does not hold and the text has no rule
-    for, and floats of many digits as texts, may become anything.
+    for, and floats of many digits as texts, may become anything: a judge leaves these elements out.
 
     Raises NotSupported for complex numbers, from booleans to texts, and from texts to booleans and
-    without a number of the type; in a judged graph, or if it is all that there is, also for what
-    may become anything. Raises InvalidNode for an unknown round_mode of float8e8m0.
+    without a number of the type; while judging, also if all elements may become anything, or some
+    and another node of a graph computes with them. Raises InvalidNode for an unknown round_mode of
+    float8e8m0.
     """
     dtype = target.dtype
     check_castable(dtype)
@@ -500,9 +501,10 @@ def cast(input: Array, target: Target) -> Array:
 
 
 def cast_admitted(x: Indices, target: Target) -> Array:
-    """Return all that is admitted of each element of `x` in the target's type, by one reading.
+    """Return `x`, numbers each of which may be any of several, in the target's type.
 
-    They are numbers with errors in a floating type, else `Indices`. Raises NotSupported for a cast
+    In a floating type of 16 bits or more that is a number with an error that reaches all of them,
+    else `Indices` again, with each of them cast. Raises NotSupported for a cast
     that the text does not define, while judging also of numbers that the target does not hold;
     InvalidNode for an unknown round_mode of float8e8m0.
     """
@@ -633,11 +635,14 @@ def cast_versions(
     becomes its nearest end. round_mode: up, down or nearest, of float8e8m0. text: what the version
     says.
 
+    Floats of many digits as texts, and what a type cannot hold where the text has no rule, may
+    become anything: a judge leaves these elements out.
+
     Raises NotSupported for complex numbers, from booleans to texts, and from texts that represent
-    no number of the type; in a judged graph, or if it is all that there is, also for floats of many
-    digits as texts, and for what a type cannot hold where the text has no rule: elsewhere such
-    elements may be anything. Raises InvalidNode for an unknown round_mode of float8e8m0, and to a
-    float of 8 bits for a `saturate` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it.
+    no number of the type; while judging, also if all elements may become anything, or some and
+    another node of a graph computes with them. Raises InvalidNode for an unknown round_mode of
+    float8e8m0, and to a float of 8 bits for a `saturate` other than 0 and 1, if
+    FLAG_OF_ANOTHER_NUMBER refuses it.
     """
     dtype = dtypes.named(to)
     assert dtype is not None  # The schema refuses what names no type.
@@ -658,11 +663,14 @@ def cast_like_versions(
 
     target_type: only its type counts. function: casts, as `cast` does. text: what the version says.
 
+    Floats of many digits as texts, and what a type cannot hold where the text has no rule, may
+    become anything: a judge leaves these elements out.
+
     Raises NotSupported for complex numbers, from booleans to texts, and from texts that represent
-    no number of the type; in a judged graph, or if it is all that there is, also for floats of many
-    digits as texts, and for what a type cannot hold where the text has no rule: elsewhere such
-    elements may be anything. Raises InvalidNode for an unknown round_mode of float8e8m0, and to a
-    float of 8 bits for a `saturate` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it.
+    no number of the type; while judging, also if all elements may become anything, or some and
+    another node of a graph computes with them. Raises InvalidNode for an unknown round_mode of
+    float8e8m0, and to a float of 8 bits for a `saturate` other than 0 and 1, if
+    FLAG_OF_ANOTHER_NUMBER refuses it.
     """
     dtype = dtype_of(target_type)
     assert dtype is not None
@@ -679,14 +687,17 @@ CAST_LIKE.formula(build=cast_like_versions)(cast)
 
 
 def nan_by_bits(added: int, input: Array, target: Target) -> Array:
-    """Mutant of casts to bfloat16, the upper half of float32: NaN's bits are those of a number.
+    """Mutant of casts from float32 to bfloat16, its upper half: NaN is converted as numbers are.
 
-    Of float32, raises NotSupported and InvalidNode as `cast` does.
+    It becomes the upper 16 of its bits, after `added` to all 32: 0 cuts the lower 16 off, 0x7FFF
+    rounds them. So it may become an infinity or a number. Casts to other types are right.
+    Raises NotSupported and InvalidNode as `cast` does.
     """
     y = cast(input, target)
     if target.dtype.name != "bfloat16":
         return y
-    upper = (bare(input).view(np.uint32) + np.uint32(added) >> 16).astype(np.uint16)
+    bits = bare(input).view(np.uint32) + np.uint32(added)
+    upper = (bits >> 16).astype(np.uint16)
     return np.where(np.isnan(y), upper.view(y.dtype), y)
 
 
@@ -717,7 +728,7 @@ def in_blocks(length: int, size: int, count: int) -> Any:
     return np.arange(length) // size
 
 
-def spread(
+def scale_of_each(
     x: Array,
     scale: Array,
     zero: Array,
@@ -728,8 +739,8 @@ def spread(
     """Return the scale and the zero point of each element of `x`, which broadcast to it.
 
     scale and zero (None stays None): [] or [1], one for all; [D_axis], one for each entry of the
-    axis; or as x, but for `block_size` elements of the axis one. `axis` None: a scalar alone, as in
-    version 10. blocks: finds the scale of each place of the axis.
+    axis; or of the shape of x, but with one for each `block_size` elements along the axis. `axis`
+    None: a scalar alone, as in version 10. blocks: the block that each place of the axis lies in.
 
     Raises InvalidNode for other shapes, a zero point of another shape than the scale ([] and [1]
     may mix), and an axis out of range. Readings also refuse what is allowed otherwise: a scale [1],
@@ -737,6 +748,7 @@ def spread(
     AXIS_OF_A_VECTOR; blocks beside a scale for each entry, UNUSED_BLOCK_SIZE.
     """
     shapes = {scale.shape} if zero is None else {scale.shape, zero.shape}
+    # A scale [1] of an x of shape [1] is one for each entry of the axis.
     is_one_for_all = axis is None or shapes != {x.shape}
     if shapes == {()} or (shapes <= {(), (1,)} and is_one_for_all):
         check_scalars(x, shapes, axis, block_size)
@@ -761,7 +773,8 @@ def check_scalars(
 ) -> None:
     """Raise InvalidNode by readings that refuse one scale for all, though not by the text.
 
-    shapes: those of scale and zero point, [] or [1]. ONE_ELEMENT_AS_A_SCALAR may refuse [1], unless
+    shapes: those of scale and zero point, [] or [1]; `axis`: None in version 10, which has none.
+    ONE_ELEMENT_AS_A_SCALAR may refuse [1], unless
     it is the scale of an axis of one entry; UNUSED_AXIS an axis that `x` does not have, unless it
     is the default, 1.
     """
@@ -819,11 +832,11 @@ def along_blocks(
     length = x.shape[axis]
     count = -(-length // block_size)
     check_shape("scales", scale, (*x.shape[:axis], count, *x.shape[axis + 1 :]))
-    places = blocks(length, block_size, count)
-    return of_both(lambda scales: xp.take(scales, places, axis=axis), scale, zero)
+    block_of_each = blocks(length, block_size, count)
+    return of_both(lambda scales: xp.take(scales, block_of_each, axis=axis), scale, zero)
 
 
-#: From x, the scale, the zero point, the axis and the size of a block: see `spread`.
+#: From x, the scale, the zero point, the axis and the size of a block: see `scale_of_each`.
 Place: TypeAlias = Callable[[Array, Array, Array, int | None, int], tuple[Array, Array]]
 
 
@@ -836,7 +849,7 @@ def along_another_axis(
     reading refuses, and for an axis out of range.
     """
     fits = axis is not None and scale.ndim == 1 and x.shape[other:][:1] == scale.shape
-    return spread(x, scale, zero, other if fits else axis, block_size)
+    return scale_of_each(x, scale, zero, other if fits else axis, block_size)
 
 
 def first_of_each(
@@ -847,7 +860,7 @@ def first_of_each(
     Raises InvalidNode for shapes of scales and zero points that the text does not have, or that a
     reading refuses, and for an axis out of range.
     """
-    return of_both(first_element, *spread(x, scale, zero, axis, block_size))
+    return of_both(first_element, *scale_of_each(x, scale, zero, axis, block_size))
 
 
 def first_element(x: Array) -> Array:
@@ -881,12 +894,12 @@ PLACES: Mapping[str, tuple[str, tuple[int, ...], Place]] = {
     "blocks_in_turns": (
         "the blocks' elements were taken in turns",
         SINCE_21,
-        partial(spread, blocks=in_turns),
+        partial(scale_of_each, blocks=in_turns),
     ),
     "blocks_of_equal_length": (
         "an axis was split into blocks that are as equal as can be",
         SINCE_21,
-        partial(spread, blocks=in_equal_blocks),
+        partial(scale_of_each, blocks=in_equal_blocks),
     ),
 }
 
@@ -937,7 +950,7 @@ class Dequantizer:
     """How DequantizeLinear computes; the fields are what mutants do otherwise."""
 
     product: Product = in_float32
-    place: Place = spread
+    place: Place = scale_of_each
 
 
 @formulas_of_versions(each={10: False, **dict.fromkeys(LATER, True)})
@@ -954,22 +967,24 @@ def dequantize_versions(
 ) -> Array:
     """Return y = (x - x_zero_point) * x_scale in the shape of x.
 
+    x: where several numbers of an element are right (`Indices`), so is the product of each.
     x_scale and x_zero_point: one for all, one for each entry of `axis`, or for each block_size of
     them; in version 10 (`has_axis` False) one for all. "If `output_dtype` is not supplied then the
     output type is the same as `x_scale`." Without a zero point it is 0; of int32 one that is not 0
     is subtracted, ignored or refused: ZERO_POINT_OF_INT32. how: the steps, which mutants change.
 
     Raises InvalidNode for an output that is not a float, for a scale and zero point of other shapes
-    than `spread` has, or of different ones, for an axis out of range, and where readings refuse:
-    ZERO_POINT_OF_INT32, and those of `spread`, as of a scale [1] or an axis 1 of a vector.
+    than `scale_of_each` has, or of different ones, for an axis out of range, and where readings
+    refuse: ZERO_POINT_OF_INT32, and those of `scale_of_each`, as of a scale [1] or an axis 1 of a
+    vector.
     """
     out = dtypes.named(output_dtype) if output_dtype else dtype_of(x_scale)
     if out is None or out.kind != "float":
         raise InvalidNode(f"an output of type {out}; allowed: floats")
     number = chosen(x)
     used_axis = axis if has_axis else None
-    scale, placed = how.place(number, x_scale, x_zero_point, used_axis, block_size)
-    zero = zero_point_of(number, placed)
+    scale, zero_point = how.place(number, x_scale, x_zero_point, used_axis, block_size)
+    zero = zero_point_of(number, zero_point)
     y = how.product(number, zero, scale, out)
     if not isinstance(x, Indices):
         return y
@@ -984,16 +999,16 @@ def zero_point_of(x: Array, zero: Array) -> Array:
     InvalidNode if that refuses it. Where another specification decides it, as DirectML's does
     (DECIDED has LONG_ZERO), it is subtracted.
     """
-    none = np.zeros((), x.dtype)
+    no_shift = np.zeros((), x.dtype)
     if zero is None:
-        return none
+        return no_shift
     is_open = x.dtype == np.int32 and zero.any() and LONG_ZERO not in DECIDED.get()
     if not is_open:
         return zero
     reading = ZERO_POINT_OF_INT32.reading()
     if reading == "refused":
         raise InvalidNode("a zero point of int32 that is not 0")
-    return none if reading == "ignored" else zero
+    return no_shift if reading == "ignored" else zero
 
 
 DEQUANTIZE.formula(build=dequantize_versions)(Dequantizer())
@@ -1087,18 +1102,18 @@ Convert: TypeAlias = Callable[[Array, Array, Target], Array]
 
 
 def divided(x: Array, scale: Array, dtype: DType) -> Sequence[Array]:
-    """Return x / y_scale in `dtype`, which the text states since version 23, or in float32.
+    """Return x / y_scale, divided in `dtype`, and besides in a finer type if that is as right.
 
     "The type of `y_scale` determines the precision of the division operation", unless `precision`
-    does. One quotient in float64 if that is `dtype`, else in float32; before it, in a type of 16
-    bits, one in that type. Float32 is finer.
+    does. For a `dtype` of 16 bits there are two quotients, in `dtype` and in float32, which is
+    finer; for float64 one in it; for any other type, integers too, one in float32.
     """
     wide = dtype if dtype.name == "float64" else DTYPES["float32"]
-    kinds = [dtype, wide] if dtype.name in ("float16", "bfloat16") else [wide]
+    types = [dtype, wide] if dtype.name in ("float16", "bfloat16") else [wide]
     quotients = []
-    for kind in kinds:
-        numerator = xp.astype(real(x), kind.numpy, computes=True)
-        quotients.append(numerator / xp.astype(real(scale), kind.numpy, computes=True))
+    for type_ in types:
+        numerator = xp.astype(real(x), type_.numpy, computes=True)
+        quotients.append(numerator / xp.astype(real(scale), type_.numpy, computes=True))
     return quotients
 
 
@@ -1131,16 +1146,18 @@ def quantized(
     is_exact: Mask = False,
     convert: Convert = converted,
 ) -> Array:
-    """Return numbers of `out` from quotients, as `convert` makes them with the zero point.
+    """Return numbers of `out`: what `convert` makes of quotients and the zero point.
 
-    The first of `quotients` decides; of bounded ones all is admitted that the errors of any leave,
-    apart from those that are exact, a mask `is_exact`: an array if one number each is left, else
-    `Indices`. NaN may become any number of a type without NaN.
+    `quotients` are the same x / y_scale, divided in types that are as right; the first gives the
+    value. If they are bounded, all numbers between what their least and their greatest values, by
+    their errors, become are right too. `is_exact` masks quotients whose error does not count. The
+    result is an array if one number is left for each element, else `Indices`, which list them. NaN
+    may become any number of a type without NaN.
 
-    Raises NotSupported, while judging, for a zero point other than 0 of floats, if quotients are
-    not whole numbers of the type; where a quotient is lost, or the errors decide between a number
-    and NaN; and for too many NaN. Raises what `convert` raises: InvalidNode for an unknown
-    round_mode of float8e8m0.
+    Raises NotSupported, while judging: in a type of floats, for a zero point other than 0, unless
+    all quotients are whole numbers of the type; where a quotient may be infinite or NaN by an
+    overflow, or the errors decide between a number and NaN; and for too many NaN to list what they
+    become. Raises what `convert` raises: InvalidNode for an unknown round_mode of float8e8m0.
     """
     first = quotients[0]
     values = rounded_values(first)
@@ -1162,9 +1179,9 @@ def quantized(
 
 
 def rounded_values(q: Array) -> Any:
-    """Return the values of quotients in float64, each rounded to their type, as a plain array.
+    """Return quotients as a plain array of float64, with values that their own type holds.
 
-    q: numbers of any kind; those of bounded ones have more digits than their type.
+    q: numbers of any kind. Bounded ones have values of more digits, which are rounded to the type.
     """
     if not isinstance(q, Bounded):
         return bare(q).astype(np.float64)
@@ -1182,18 +1199,19 @@ def are_whole_in(dtype: DType, values: Any) -> bool:
 def ends_of(
     quotient: Bounded, zero: Array, out: Target, is_exact: Mask, convert: Convert
 ) -> list[Array]:
-    """Return what both ends of each quotient's error become, in float64.
+    """Return what the least and what the greatest value of each quotient become, in float64.
 
-    Each end has the output's shape. is_exact: a mask of the quotients without an error. convert:
-    makes numbers of `out` from quotients and the zero point.
+    These are two arrays of the output's shape, of v - e and of v + e. is_exact: a mask of the
+    quotients whose error e does not count. convert: makes numbers of `out` from quotients and the
+    zero point. Raises what `convert` raises.
     """
     return [convert(end, zero, out).astype(np.float64) for end in both_ends(quotient, is_exact)]
 
 
 def both_ends(x: Bounded, is_exact: Mask = False) -> list[Array]:
-    """Return each number less its error and with it, in float64.
+    """Return v - e and v + e in float64: the least and the greatest value by the error e.
 
-    is_exact: a mask of the numbers whose error does not count.
+    That has the last rounding in it. is_exact: a mask of the numbers whose error does not count.
     """
     x = x.with_rounding()
     error = 0.0 if x.e is None else np.where(is_exact, 0.0, x.e)
@@ -1203,8 +1221,8 @@ def both_ends(x: Bounded, is_exact: Mask = False) -> list[Array]:
 def admitted(y: Array, low: Array, high: Array) -> Array:
     """Return `y`, and whatever else lies from `low` to `high`, all of one dtype and shape.
 
-    It is `y` itself where both ends are equal everywhere, or NaN. Else `Indices`: of integers with
-    all between both ends, of floats with the ends alone.
+    It is `y` itself if both ends are equal, or NaN, in every element. Else `Indices`: of integers
+    with all between both ends, of floats with `y` and the two ends alone.
     """
     if ((low == high) | (low != low)).all():
         return y
@@ -1259,7 +1277,7 @@ class Quantizer:
     """How QuantizeLinear computes; the fields are what mutants do otherwise."""
 
     divide: Divide = divided
-    place: Place = spread
+    place: Place = scale_of_each
     convert: Convert = converted
 
 
@@ -1315,7 +1333,7 @@ def quantize_versions(
 
     Raises InvalidNode if output_dtype and the type of the zero point differ, for a `saturate` other
     than 0 and 1 if FLAG_OF_ANOTHER_NUMBER refuses it, for a scale and zero point of shapes that
-    `spread` does not have, for an axis out of range, and where its readings refuse. Raises
+    `scale_of_each` does not have, for an axis out of range, and where its readings refuse. Raises
     NotSupported, while judging, for what the text does not define: scales of 0 or nearly, infinite
     or NaN, a precision that is not of floats, fractions divided in integers, what float16 does not
     hold, in a type of floats a zero point other than 0 beside fractions and what rounding may take
@@ -1342,10 +1360,10 @@ def dtype_of_output(output_dtype: int, zero_point: Array) -> DType:
     InvalidNode if they differ.
     """
     stated = dtypes.named(output_dtype) if output_dtype else None
-    given = None if zero_point is None else dtypes.of(zero_point)
-    is_contradicted = output_dtype and given not in (None, stated)
-    reject(is_contradicted, f"output {stated}, zero point {given}")
-    return stated or given or DTYPES["uint8"]
+    of_zero_point = None if zero_point is None else dtypes.of(zero_point)
+    is_contradicted = output_dtype and of_zero_point not in (None, stated)
+    reject(is_contradicted, f"output {stated}, zero point {of_zero_point}")
+    return stated or of_zero_point or DTYPES["uint8"]
 
 
 def dtype_of_division(precision: int, scale: Array) -> DType:
@@ -1669,9 +1687,11 @@ def by_each_point(quotients: Sequence[Array], zero: Array, convert: Convert) -> 
     points = [np.asarray(chosen(zero))]
     if isinstance(zero, Indices):
         points = [*points, *np.ravel(zero.admitted)]
-    found = [quantized(quotients, exact_values(point), UINT8, convert=convert) for point in points]
-    every = np.concatenate([each_admitted(y) for y in found], axis=-1)
-    return admitted(chosen(found[0]), every.min(-1), every.max(-1))
+    results = [
+        quantized(quotients, exact_values(point), UINT8, convert=convert) for point in points
+    ]
+    every = np.concatenate([each_admitted(y) for y in results], axis=-1)
+    return admitted(chosen(results[0]), every.min(-1), every.max(-1))
 
 
 DYNAMIC.formula(build=dynamic_quantize)(DynamicQuantizer())

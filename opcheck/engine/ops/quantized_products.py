@@ -86,7 +86,7 @@ class Placed(NamedTuple):
     is_stated: bool
 
 
-def beside(parameter: Array, x: Array, entries: Entries) -> Array:
+def aligned(parameter: Array, x: Array, entries: Entries) -> Array:
     """Return a scale or zero point so that it broadcasts to `x`: a scalar, or one for each entry.
 
     entries: the axis of x whose entries have their own: ROWS, COLUMNS, FILTERS or NONE. A scalar is
@@ -98,7 +98,7 @@ def beside(parameter: Array, x: Array, entries: Entries) -> Array:
     """
     if not parameter.ndim:
         return parameter
-    place = beside_matrices if entries in (ROWS, COLUMNS) else beside_filters
+    place = aligned_with_matrices if entries in (ROWS, COLUMNS) else aligned_with_filters
     placed = place(parameter, x, entries)
     if not placed.is_stated:
         is_refused = SHAPE_OF_SCALES.reading() == "refused"
@@ -106,8 +106,8 @@ def beside(parameter: Array, x: Array, entries: Entries) -> Array:
     return placed.reshaped
 
 
-def beside_matrices(parameter: Array, x: Array, entries: Entries) -> Placed:
-    """Return what broadcasts to matrices or stacks of them.
+def aligned_with_matrices(parameter: Array, x: Array, entries: Entries) -> Placed:
+    """Return a scale or zero point so that it broadcasts to matrices, or to stacks of them.
 
     "It could be a scalar or a 1-D tensor …, or an N-D tensor" with a 1 in place of the other axis.
     parameter: of rank 1 or more; x: [M, K], a stack of them, or a vector; entries: ROWS or COLUMNS.
@@ -115,6 +115,7 @@ def beside_matrices(parameter: Array, x: Array, entries: Entries) -> Placed:
     Raises InvalidNode if it does not broadcast to x; NotSupported, while judging, if it has other
     elements for each entry of the other axis.
     """
+    # One for each entry of each matrix: the shape of x with 1 in place of the other axis.
     full = tuple(
         length if x.ndim > 1 and (n - x.ndim == entries or n - x.ndim < -2) else 1
         for n, length in enumerate(x.shape)
@@ -122,16 +123,18 @@ def beside_matrices(parameter: Array, x: Array, entries: Entries) -> Placed:
     of_rows = (-1, 1) if entries == ROWS else (-1,)
     reshaped = xp.reshape(parameter, of_rows) if parameter.ndim == 1 and x.ndim > 1 else parameter
     check_stretches(parameter, x, reshaped.shape, x.shape)
-    end = full[x.ndim - reshaped.ndim :]
-    if any(length not in (1, of_full) for length, of_full in zip(reshaped.shape, end, strict=True)):
+    last_of_full = full[x.ndim - reshaped.ndim :]
+    pairs = zip(reshaped.shape, last_of_full, strict=True)
+    if any(length not in (1, of_full) for length, of_full in pairs):
         leave_open("nothing is said of scales or zero points of each element")
-    rank = 1 if x.ndim == 2 else x.ndim
-    is_stated = reshaped.shape == end and parameter.ndim == rank
+    # "1-D" for a matrix, "N-D" for a stack of them.
+    stated_rank = 1 if x.ndim == 2 else x.ndim
+    is_stated = reshaped.shape == last_of_full and parameter.ndim == stated_rank
     return Placed(reshaped, is_stated)
 
 
-def beside_filters(parameter: Array, x: Array, entries: Entries) -> Placed:
-    """Return what broadcasts to filters, or to an input.
+def aligned_with_filters(parameter: Array, x: Array, entries: Entries) -> Placed:
+    """Return a scale or zero point so that it broadcasts to filters, or to an input.
 
     "It's a scalar or a 1-D tensor", of filters alone. parameter: of rank 1 or more; x: [M, C, k1,
     …]; entries: FILTERS, or NONE for one entry.
@@ -155,7 +158,7 @@ def check_stretches(
 ) -> None:
     """Raise InvalidNode unless `shape` broadcasts to `wanted`, which stays as it is.
 
-    one, x: a scale or zero point and its tensor, for the message.
+    parameter, x: a scale or zero point and its tensor, whose shapes the message shows.
     """
     pairs = zip(shape[::-1], wanted[::-1], strict=False)
     is_wrong = len(shape) > len(wanted) or any(n not in (1, m) for n, m in pairs)
@@ -195,7 +198,7 @@ class Factors:
     differences: tuple[Array, Array]
 
 
-def without_zero_point(x: Array, zero: Array, entries: Entries, place: Place = beside) -> Array:
+def without_zero_point(x: Array, zero: Array, entries: Entries, place: Place = aligned) -> Array:
     """Return x - zero_point, in int64 or float64, in the shape of x; x if there is no zero point.
 
     entries: the axis of x that has a zero point for each entry; place: puts them there. Raises
@@ -419,13 +422,13 @@ class Requantizer:
     Attributes:
         quotients: The numbers that are rounded.
         convert: Rounds them, adds the zero point and saturates; see `quantized`.
-        place: Puts a scale beside its tensor.
+        place: Makes a scale broadcast to its tensor.
         sums: The sums of products.
     """
 
     quotients: Quotients = by_factor
     convert: Convert = converted
-    place: Place = beside
+    place: Place = aligned
     sums: Sums = Sums()
 
 
@@ -444,12 +447,14 @@ def requantized(
     bias: Array = None,
     is_exact: bool = False,
 ) -> Array:
-    """Return sums of products in the numbers of an output, as the type of its zero point has them.
+    """Return saturate(round(sums * (a_scale * b_scale / y_scale)) + y_zero_point).
 
-    how: the steps, which mutants change. product: of both factors; onto: makes their scales
-    broadcast to the sums. output: its scale and zero point, which are scalars; `x` is not used.
-    bias: broadcasts to the sums, None for nothing. If `is_exact`, float32 holds sums and products
-    with powers of two, in any order. What rounding leaves open is admitted, as `Indices`.
+    first, second: the factors, whose `product` without their zero points are the sums. output: its
+    scale and zero point, which are scalars; it has the zero point's type, and its `x` is not used.
+    onto: makes the factors' scales broadcast to the sums. bias: is added to the sums and broadcasts
+    to them, None for nothing. is_exact: True if float32 holds the sums, and them times powers of
+    two, in any order. how: the steps, which mutants change. Where rounding errors admit several
+    numbers of an element, the result is `Indices`, which list them.
 
     Raises InvalidNode if a scale and its zero point have other shapes, if they do not stretch to
     their tensor's entries (or by SHAPE_OF_SCALES in another way than the text's), if y_scale has
@@ -466,11 +471,7 @@ def requantized(
     operands = first.x, second.x
     factors = how.sums.factors(product, entries, operands, (first.zero, second.zero))
     sums = how.sums.of(factors)
-    if output.scale.ndim:
-        shape = list(output.scale.shape)
-        reject(output.scale.size != 1, f"scales {shape} of an output; allowed: one")
-        is_refused = ONE_ELEMENT_AS_A_SCALAR.reading() == "refused"
-        reject(is_refused, f"a scale of shape {shape}; allowed: a scalar")
+    check_scale_of_output(output.scale)
     a = how.place(first.scale, first.x, first.entries)
     b = how.place(second.scale, second.x, second.entries)
     accumulated = Accumulated(
@@ -481,13 +482,7 @@ def requantized(
         *onto(a, b, first.x, second.x),
         xp.reshape(output.scale, ()),
     )
-    scales = [
-        np.asarray(xp.values_of(scale), np.float64)
-        for scale in (accumulated.a, accumulated.b, accumulated.y)
-    ]
-    if not all(((np.abs(x) > 2.0**-40) & (np.abs(x) < 2.0**40)).all() for x in scales):
-        leave_open("nothing is said of scales that are 0, or that may leave the range of products")
-    a_is_power, b_is_power, y_is_power = (np.frexp(x)[0] == 0.5 for x in scales)
+    check_magnitudes(accumulated)
     zero: Array = xp.reshape(output.zero, ())
     out = dtypes.of(zero)
     assert out is not None  # The schema lists the types of zero points.
@@ -495,9 +490,47 @@ def requantized(
         [how.quotients(accumulated)],
         exact_values(zero),
         Target(out),
-        is_exact & a_is_power & b_is_power & y_is_power,
+        is_exact & are_powers_of_two(accumulated),
         how.convert,
     )
+
+
+def check_scale_of_output(scale: Array) -> None:
+    """Raise InvalidNode for several scales of an output.
+
+    One of rank 1 or more is a scalar, or is refused so: ONE_ELEMENT_AS_A_SCALAR.
+    """
+    if not scale.ndim:
+        return
+    shape = list(scale.shape)
+    reject(scale.size != 1, f"scales {shape} of an output; allowed: one")
+    is_refused = ONE_ELEMENT_AS_A_SCALAR.reading() == "refused"
+    reject(is_refused, f"a scale of shape {shape}; allowed: a scalar")
+
+
+def values_of_scales(accumulated: Accumulated) -> list[Any]:
+    """Return the scales of both factors and of the output, as plain arrays of float64."""
+    scales = (accumulated.a, accumulated.b, accumulated.y)
+    return [np.asarray(xp.values_of(scale), np.float64) for scale in scales]
+
+
+def check_magnitudes(accumulated: Accumulated) -> None:
+    """Raise NotSupported, while judging, for scales beyond 2^-40 and 2^40 in magnitude.
+
+    0 and NaN are such. Products of others stay within the range of float32.
+    """
+    scales = values_of_scales(accumulated)
+    if not all(((np.abs(x) > 2.0**-40) & (np.abs(x) < 2.0**40)).all() for x in scales):
+        leave_open("nothing is said of scales that are 0, or that may leave the range of products")
+
+
+def are_powers_of_two(accumulated: Accumulated) -> Any:
+    """Return a mask of the sums whose scales are all positive powers of two.
+
+    Products and quotients with these round nothing. The mask broadcasts to the sums.
+    """
+    a, b, y = (np.frexp(scale)[0] == 0.5 for scale in values_of_scales(accumulated))
+    return a & b & y
 
 
 def onto_matrices(a: Array, b: Array, x: Array, w: Array) -> tuple[Array, Array]:
@@ -550,7 +583,7 @@ def qlinear_matmul(
     and, if y is of floats, for a zero point other than 0 beside fractions, and where rounding may
     leave the range.
     """
-    # So few products of 8 bits have a sum that float32 holds.
+    # Float32 holds the sum of fewer than 256 products of 8 bits, each below 2^16.
     is_exact = a.dtype.kind in "iu" and b.dtype.kind in "iu" and a.shape[-1:] < (1 << 8,)
     return requantized(
         how,
@@ -638,7 +671,7 @@ def zero_points_added(x: Array, zero: Array, entries: Entries) -> Array:
     """
     if zero is None:
         return without_zero_point(x, None, entries)
-    return x.astype(np.int64) + beside(zero, x, entries)
+    return x.astype(np.int64) + aligned(zero, x, entries)
 
 
 def differences_wrap(x: Array, zero: Array, entries: Entries) -> Array:
@@ -649,7 +682,7 @@ def differences_wrap(x: Array, zero: Array, entries: Entries) -> Array:
     """
     if zero is None:
         return without_zero_point(x, None, entries)
-    return (x - beside(zero, x, entries)).astype(x.dtype).astype(np.int64)
+    return (x - aligned(zero, x, entries)).astype(x.dtype).astype(np.int64)
 
 
 def differences_saturate(x: Array, zero: Array, entries: Entries) -> Array:
@@ -660,7 +693,7 @@ def differences_saturate(x: Array, zero: Array, entries: Entries) -> Array:
     """
     if zero is None:
         return without_zero_point(x, None, entries)
-    difference = x.astype(np.int64) - beside(zero, x, entries)
+    difference = x.astype(np.int64) - aligned(zero, x, entries)
     return np.clip(difference, *dtypes.limits(dtypes.of(x)))
 
 
@@ -675,38 +708,48 @@ def signs_mistaken(x: Array, zero: Array, entries: Entries) -> Array:
 
 
 def first_entry(parameter: Array, x: Array, entries: Entries) -> Array:
-    """Mutant of a place: the first entry's scale or zero point is that of all.
+    """Mutant of `aligned`: the first entry's scale or zero point is that of all.
 
     Raises InvalidNode for a shape that does not stretch to the entries, or that SHAPE_OF_SCALES
     refuses; NotSupported, while judging, for one of each element.
     """
-    return beside(parameter, x, entries)[(slice(0, 1),) * parameter.ndim]
+    return aligned(parameter, x, entries)[(slice(0, 1),) * parameter.ndim]
 
 
 def crossed(parameter: Array, x: Array, entries: Entries) -> Array:
-    """Mutant of a place: in squares, rows have the values of columns, and the other way round.
+    """Mutant of `aligned`: in square matrices, zero points or scales of rows are put to columns.
+
+    And those of columns to rows. Other operands are right.
 
     Raises InvalidNode for a shape that does not stretch to the entries, or that SHAPE_OF_SCALES
     refuses; NotSupported, while judging, for one of each element.
     """
     is_square = entries in (ROWS, COLUMNS) and parameter.ndim == 1 and x.shape[:1] == x.shape[1:]
     if not is_square:
-        return beside(parameter, x, entries)
-    return beside(parameter, x, COLUMNS if entries == ROWS else ROWS)
+        return aligned(parameter, x, entries)
+    return aligned(parameter, x, COLUMNS if entries == ROWS else ROWS)
 
 
 def products_of_zero_points(factors: Factors) -> Array:
-    """Mutant of sums: what is missing without the product of both zero points."""
-    (x, w), (a, b) = factors.raw, factors.differences
-    return -factors.product(wide(x) - a, wide(w) - b)
+    """Mutant of sums: minus the product of both zero points, which (x - a) * (w - b) contains."""
+    x, w = factors.raw
+    without_a, without_b = factors.differences
+    return -factors.product(wide(x) - without_a, wide(w) - without_b)
 
 
 def padded_with_0(factors: Factors) -> Array:
-    """Mutant of sums: the error of padding with 0 in place of the zero point."""
-    (x, _), (a, b) = factors.raw, factors.differences
-    zeros = wide(x) - a
-    of_filters = b.sum(axis=tuple(range(1, b.ndim))).reshape(-1, *[1] * (b.ndim - 2))
-    return factors.product(zeros, b) - zeros.ravel()[:1].sum() * of_filters
+    """Mutant of sums: the error of padding x with 0 in place of its zero point.
+
+    Padding then is 0 - zero_point, and not 0: each sum lacks zero_point times the filter's elements
+    in the padding. They are all elements of the filter but those in x.
+    """
+    x, _ = factors.raw
+    difference, filters = factors.differences
+    zero_points = wide(x) - difference
+    zero_point = zero_points.ravel()[:1].sum()
+    sums_of_filters = filters.sum(axis=tuple(range(1, filters.ndim)))
+    sums_of_filters = sums_of_filters.reshape(-1, *[1] * (filters.ndim - 2))
+    return factors.product(zero_points, filters) - zero_point * sums_of_filters
 
 
 def saturated_pairs(factors: Factors) -> Array:
@@ -724,7 +767,10 @@ def saturated_pairs(factors: Factors) -> Array:
 
 
 def in_pairs(a: Array, b: Array) -> Array:
-    """Return a @ b with pairs of products that saturate in 16 bits, for a mutant."""
+    """Return a @ b with pairs of neighboring products whose sum saturates in 16 bits, for a mutant.
+
+    a: [..., M, K]; b: [..., K, N]; both int64. Of an odd K the last product is alone.
+    """
     terms = a[..., :, :, None] * b[..., None, :, :]
     pairs = np.add.reduceat(terms, np.arange(0, terms.shape[-2], 2), axis=-2)
     return np.clip(pairs, -1 << 15, (1 << 15) - 1).sum(axis=-2)
@@ -801,13 +847,13 @@ def output_scale_ignored(accumulated: Accumulated) -> Array:
 
 
 def factor_in(kind: Any, accumulated: Accumulated) -> Array:
-    """Mutant: the factor is rounded to a type of 16 bits."""
+    """Mutant: the factor a_scale * b_scale / y_scale is rounded to a type of 16 bits, `kind`."""
     factor = accumulated.a * accumulated.b / accumulated.y
     return accumulated.with_bias() * factor.astype(kind).astype(np.float32)
 
 
 def bias_not_scaled(accumulated: Accumulated) -> Array:
-    """Mutant: the bias is in the output's unit."""
+    """Mutant: the bias is in the output's unit, so that it is not multiplied by the factor."""
     bias = 0 if accumulated.bias is None else accumulated.bias
     return accumulated.sums * (accumulated.a * accumulated.b / accumulated.y) + bias
 

@@ -53,10 +53,13 @@ def normal(u: Floats, mean: float, scale: float) -> Floats:
     """Return numbers of a normal distribution in the shape of u.
 
     scale: its standard deviation. u: draws from [0, 1), of which the numbers are quantiles. Raises
-    NotSupported for a `scale` that is negative, infinite or NaN.
+    NotSupported for a `scale` that is negative, infinite or NaN, and for a `mean` that is infinite
+    or NaN.
     """
     if not 0 <= scale < np.inf:
         raise_unspecified(f"a scale of {scale}")
+    if not np.isfinite(mean):
+        raise_unspecified(f"a mean of {mean}")
     return mean + scale * normal_quantiles(u)
 
 
@@ -152,8 +155,8 @@ def contradicting(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> Boolea
     if len(outputs) == 1:
         return np.zeros(1, np.bool_)
     mask = outputs[1]
-    found: Booleans = ((output == 0) == mask) & (data != 0)
-    return found
+    contradicts: Booleans = ((output == 0) == mask) & (data != 0)
+    return contradicts
 
 
 BERNOULLI = random_operator("Bernoulli")
@@ -392,12 +395,12 @@ def output_and_mask(
 # ── mutants of the draws ──────────────────────────────────────────────────────────────────────
 
 
-def repeated(u: Floats, part: Floats) -> Floats:
-    """Return draws of the shape of `u`: the elements of `part`, over and over.
+def repeated(u: Floats, elements: Floats) -> Floats:
+    """Return draws of the shape of `u`: these `elements`, over and over.
 
-    part: not empty, unless u is.
+    elements: not empty, unless u is.
     """
-    return np.resize(part, u.shape) if u.size else u
+    return np.resize(elements, u.shape) if u.size else u
 
 
 def rows_alike(u: Floats) -> Floats:
@@ -455,7 +458,7 @@ def of_other_draws(
 def scale_is_a_variance(u: Floats, mean: float, scale: float) -> Floats:
     """Mutant: the standard deviation is the root of `scale`.
 
-    scale: from 0 on. Raises NotSupported if it is infinite or NaN.
+    scale: from 0 on. Raises NotSupported if it is infinite or NaN, or if `mean` is.
     """
     return normal(u, mean, scale**0.5)
 
@@ -463,7 +466,8 @@ def scale_is_a_variance(u: Floats, mean: float, scale: float) -> Floats:
 def mean_scaled(u: Floats, mean: float, scale: float) -> Floats:
     """Mutant: the mean is multiplied by `scale`, too.
 
-    Raises NotSupported for a `scale` that is negative, infinite or NaN.
+    Raises NotSupported for a `scale` that is negative, infinite or NaN, and for a `mean` that is
+    infinite or NaN.
     """
     return normal(u, mean * scale, scale)
 
@@ -502,7 +506,7 @@ def zero_with_probability(u: Floats, p: Floats) -> Booleans:
 
 
 def probability_rounded(u: Floats, p: Floats) -> Booleans:
-    """Mutant: 1 is certain from one half on, and else impossible."""
+    """Mutant: where p is one half or more 1 is certain, else impossible, whatever was drawn."""
     return p + 0 * u >= 0.5
 
 
@@ -522,7 +526,10 @@ def fair(u: Floats, p: Floats) -> Booleans:
 
 
 def input_is_weights(u: Floats, logarithms: Floats) -> Integers:
-    """Mutant: the input is no logarithms; the least of it is 0 then, if it is below that."""
+    """Mutant: the input is taken for weights, not for logarithms of them.
+
+    If it has negative numbers, all are raised until the least is 0.
+    """
     return class_by_weights(u, logarithms - logarithms.min(initial=0))
 
 

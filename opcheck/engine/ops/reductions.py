@@ -392,10 +392,11 @@ def reduced(version: Version, data: Array, along: Axes, keepdims: int) -> Array:
 def with_axes_as_attribute(
     version: Version, data: Array, *, axes: Sequence[int] | None, keepdims: int
 ) -> Array:
-    """Return `data` reduced along `axes`: "The default is to reduce over all the dimensions".
+    """Return `data` reduced along `axes`.
 
-    An empty list means all axes, none, or InvalidNode: EMPTY_LIST_OF_AXES. In version 1 a negative
-    axis counts from the back, or raises InvalidNode: NEGATIVE_AXIS_OF_VERSION_1.
+    None means all: "The default is to reduce over all the dimensions". An empty list means all
+    axes, none, or InvalidNode: EMPTY_LIST_OF_AXES. In version 1 a negative axis counts from the
+    back, or raises InvalidNode: NEGATIVE_AXIS_OF_VERSION_1.
 
     Raises InvalidNode for an axis outside [-r, r-1]; for one that is named twice, if
     AXIS_NAMED_TWICE refuses it; for a flag other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER does.
@@ -514,7 +515,7 @@ def along_other_axes(
         return reduction(x, axis=change(axis, x.ndim), keepdims=keepdims)
 
     formulas = each_version(name, changed)
-    return {since: made for since, made in formulas.items() if has_axes_as_input(name, since)}
+    return {since: formulas[since] for since in formulas if has_axes_as_input(name, since)}
 
 
 AXES_MUTANTS = {

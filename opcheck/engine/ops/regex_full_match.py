@@ -141,6 +141,7 @@ OTHER_IN_SETS = re.compile(rf"\\x\{{\w+\}}|\\.|{CLASS_NAMES}|[\[&|~]")
 def in_python(part: re.Match[str]) -> str:
     """Return a part of a pattern as Python spells it; `part` is a match of PART.
 
+    A part that means the same in Python is returned as it is, and a named group loses its name.
     Raises InvalidNode for what RE2 does not support, for a repetition of a repetition, and for one
     of more than MOST_REPETITIONS. Raises NotSupported for what PART does not know: Unicode's
     classes, and flags from the middle of a pattern on.
@@ -253,7 +254,11 @@ def flags_of(part: str, flags: re.RegexFlag) -> re.RegexFlag:
 
 
 def expression_of(pattern: str, flags: re.RegexFlag) -> Expression:
-    """Return what a pattern of RE2 means, that `check_pattern` takes, with flags of Python."""
+    """Return the expression of a pattern of RE2, as an `Automaton` takes it.
+
+    pattern: one that `check_pattern` accepts, so that its groups are closed, and a repetition has
+    something before it. flags: Python's, in force until the pattern changes them.
+    """
     groups = [Group(flags)]
     for part in PART.finditer(pattern):
         text = part[0]
@@ -261,13 +266,16 @@ def expression_of(pattern: str, flags: re.RegexFlag) -> Expression:
         if part["times"]:
             group.items.append(repeated(part, group.items.pop()))
         elif text == ")":
+            # What the group means is an item of the group around it.
             groups.pop()
             groups[-1].items.append(group.expression())
         elif text == "|":
             group.options.append([])
         elif text.startswith("(?") and text.endswith(")"):
+            # Flags in force until the group ends.
             group.flags = flags_of(text, group.flags)
         elif text.startswith("("):
+            # A group, perhaps with flags; the letters of a name are none.
             stated = "" if part["name"] else text
             groups.append(Group(flags_of(stated, group.flags)))
         elif text in ASSERTIONS:
@@ -281,7 +289,11 @@ def expression_of(pattern: str, flags: re.RegexFlag) -> Expression:
 
 
 def repeated(part: re.Match[str], item: Expression) -> Expression:
-    """Return an item as often as a part of a pattern, a match of PART, repeats it."""
+    """Return the repetition of an item that a part of a pattern, a match of PART, states.
+
+    Those are *, +, ?, {n}, {n,} and {n,m}, each perhaps lazy by a ? behind it. Without an upper end
+    the most is None.
+    """
     times = part["times"]
     is_lazy = part[0].endswith("?") and part[0] != times
     if times in ("*", "+", "?"):
@@ -294,7 +306,7 @@ def repeated(part: re.Match[str], item: Expression) -> Expression:
 
 @lru_cache
 def character(pattern: str, flags: re.RegexFlag) -> Test:
-    """Return what tests a character by a pattern of Python, of one character."""
+    """Return a test of single characters, by a pattern of Python for one character; cached."""
     return partial(is_match, re.compile(pattern, flags))
 
 
@@ -305,9 +317,10 @@ def is_match(program: re.Pattern[str], text: str) -> bool:
 
 @lru_cache
 def automaton(pattern: str, flags: re.RegexFlag = re.ASCII) -> Automaton:
-    """Return what matches by a pattern of RE2, that `check_pattern` takes, with flags of Python.
+    """Return the automaton of a pattern of RE2 that `check_pattern` accepts; cached.
 
-    Raises NotSupported for too many states, and for hundreds of groups within each other.
+    flags: Python's, in force until the pattern changes them. Raises NotSupported for too many
+    states, and for hundreds of groups within each other.
     """
     try:
         is_of_word = character(r"\w", flags & ~re.IGNORECASE)

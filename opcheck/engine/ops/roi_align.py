@@ -100,10 +100,10 @@ def centers(bins: int, count: int) -> FloatArray:
 
 
 def share(place: Array, at: Array, length: int) -> Array:
-    """Return the share, from 0 to 1, of the elements `at` in a place; both broadcast.
+    """Return the share, from 0 to 1, that the elements at indices `at` have in a value at `place`.
 
-    It is 1 less their distance, and 0 from a distance of 1 on. A place outside of [0, length - 1]
-    counts as the nearest end.
+    Both broadcast; `length` is that of the image's axis. The share is 1 less their distance, and 0
+    from a distance of 1 on. A place outside of [0, length - 1] counts as the nearest end.
     """
     inside = xp.clip(place, 0.0, length - 1.0)
     # Shares are numbers.
@@ -261,11 +261,11 @@ def roi_align(
         shift=0.5 if transformation == "half_pixel" else 0.0,
         pool=aligning.average if mode == "avg" else maximum,
     )
-    found = [
+    regions = [
         pooled_region(aligning, pooling, X[int(image)], rois[number])
         for number, image in enumerate(images)
     ]
-    return xp.astype(xp.stack(found), X.dtype)
+    return xp.astype(xp.stack(regions), X.dtype)
 
 
 def pooled_region(aligning: Aligning, pooling: Pooling, image: Array, roi: Array) -> Array:
@@ -276,34 +276,38 @@ def pooled_region(aligning: Aligning, pooling: Pooling, image: Array, roi: Array
     for samples that are too large; NotSupported for a judge if the region has no size, a place is
     an element or more outside of the image, or floats do not tell an adaptive number of places.
     """
-    plane = image
-    weights = []
+    elements = image
+    shares_of_axes = []
     for axis, bins in enumerate(pooling.bins):
+        # Axis 0 is y, and roi has x first.
         low, high = roi[1 - axis], roi[3 - axis]
         first, last = float(xp.values_of(low)), float(xp.values_of(high))
-        ends = ends_that_count(aligning, pooling, first, last)
+        ends = ends_by_reading(aligning, pooling, first, last)
         count = pooling.sampling_ratio or adaptive_count(
             aligning, pooling, ends, first, last, bins, image.dtype
         )
-        check_size((*plane.shape[: 1 + axis], bins, count, 4))
+        check_size((*elements.shape[: 1 + axis], bins, count, 4))
         start, size = ends(low, high, pooling.spatial_scale, pooling.shift)
         place = xp.inexact(start + size * aligning.centers(bins, count), 4)
         length = image.shape[1 + axis]
         check_places(xp.values_of(place), length)
+        # Four elements around each place, [bins * count, 4]; those outside the image have no share.
         index = np.floor(np.clip(xp.values_of(place), 0, length - 1))[:, None] + _AROUND
-        part = aligning.share(xp.reshape(place, (-1, 1)), index, length)
-        weights.append(xp.reshape(part, (bins, count, 4, *[1] * (3 - 3 * axis))))
-        held = np.clip(index, 0, length - 1).astype(np.int64).reshape(-1)
-        plane = xp.take(plane, held, axis=1 + axis)
-    shares = weights[0] * weights[1]
-    return pooling.pool(xp.reshape(plane, (-1, *shares.shape)) * shares)
+        shares = aligning.share(xp.reshape(place, (-1, 1)), index, length)
+        shares_of_axes.append(xp.reshape(shares, (bins, count, 4, *[1] * (3 - 3 * axis))))
+        inside = np.clip(index, 0, length - 1).astype(np.int64).reshape(-1)
+        elements = xp.take(elements, inside, axis=1 + axis)
+    # [bins, count, 4, bins, count, 4]
+    shares = shares_of_axes[0] * shares_of_axes[1]
+    return pooling.pool(xp.reshape(elements, (-1, *shares.shape)) * shares)
 
 
-def ends_that_count(aligning: Aligning, pooling: Pooling, first: float, last: float) -> Ends:
-    """Return what makes start and size of a region from `first` to `last`, its ends in the image.
+def ends_by_reading(aligning: Aligning, pooling: Pooling, first: float, last: float) -> Ends:
+    """Return the function that makes start and size of a region, from `first` to `last` on an axis.
 
-    Where nothing is shifted, one that is smaller than an element is taken for an element, or as it
-    is: SMALL_REGION. Raises NotSupported for a judge if its size is 0 or less.
+    Where nothing is shifted, a region smaller than an element is taken for an element, or as it
+    is, by `as_it_is`: SMALL_REGION. In all other cases it is `aligning.ends`. Raises NotSupported
+    for a judge if the size is 0 or less.
     """
     span = (last - first) * pooling.spatial_scale
     if span <= 0:
@@ -332,11 +336,11 @@ def adaptive_count(
     bins: int,
     dtype: np.dtype[Any],
 ) -> int:
-    """Return the number of places of a bin along an axis of a region, 1 at least.
+    """Return the number of places of a bin along an axis: ceil(size / bins), but 1 at least.
 
-    `first` and `last` are its ends in the image's coordinates; `ends` makes start and size of them,
-    and `dtype` is that of X. Raises NotSupported for a judge if floating numbers of this type
-    cannot tell the count.
+    `first` and `last` are its ends in the image's coordinates, with which exact fractions are
+    computed; `ends` makes start and size of them. `dtype` is that of X: raises NotSupported for a
+    judge if roundings in it may change the count.
     """
     low, high = Fraction(first), Fraction(last)
     scale, shift = Fraction(pooling.spatial_scale), Fraction(pooling.shift)
@@ -345,10 +349,10 @@ def adaptive_count(
     steps = [*scaled, scaled[0] - shift, scaled[1] - shift, size]
     is_exact = all(np.float64(float(x)).astype(dtype) == x for x in steps)
     u = Fraction(1, 2 ** DTYPES[dtype.name].precision)
-    off = 0 if is_exact else 4 * u * (sum(map(abs, scaled)) + 1)
-    # A quotient that is rounded once does not leave a whole number behind, but may come to one.
-    least = (size - off) * (1 - u) / bins
-    most = (size + off) * (1 + u if off else 1) / bins
+    error_of_size = 0 if is_exact else 4 * u * (sum(map(abs, scaled)) + 1)
+    # A quotient that is rounded once never crosses a whole number, but may become one.
+    least = (size - error_of_size) * (1 - u) / bins
+    most = (size + error_of_size) * (1 + u if error_of_size else 1) / bins
     if ceil(least) != ceil(most):
         leave_open("no type tells how many places a bin has")
     _, size = ends(low, high, scale, shift)
@@ -377,7 +381,7 @@ def first_image_for_all(rois: Array, images: Indices) -> tuple[Array, Indices]:
 
 
 def ends_held(low: Any, high: Any, scale: Any, shift: Any) -> tuple[Any, Any]:
-    """Mutant: a region holds its end, as one of pixels does."""
+    """Mutant: a region is longer by 1, as if its end were a pixel that belongs to it."""
     start, size = at_least_one(low, high, scale, shift)
     return start, size + 1
 
@@ -421,7 +425,7 @@ def count_rounded(size: Fraction, bins: int) -> int:
 
 
 def count_of_regions(size: Fraction, bins: int) -> int:
-    """Mutant: a bin has as many places as its region should have."""
+    """Mutant: a bin has as many places as its whole region has elements."""
     return ceil(size)
 
 

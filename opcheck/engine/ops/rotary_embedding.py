@@ -209,7 +209,7 @@ def turned_back(pairs: Pairs) -> Array:
 
 
 def written_in_halves(pairs: Pairs) -> Array:
-    """Mutant: all of real comes first, and then all of imag, where pairs are neighbors too."""
+    """Mutant: the results come as all of real, then all of imag, also where pairs are neighbors."""
     return np.take(rotated(pairs), pairs.order, axis=3)
 
 
@@ -237,7 +237,10 @@ def first_batch_for_all_angles(pairs: Pairs) -> Array:
 
 
 def angles_of_heads(pairs: Pairs) -> Array:
-    """Mutant: the angle is that of the head's number if there are as many tokens as heads."""
+    """Mutant: with as many heads as tokens, head number h of every token has the angle of token h.
+
+    Otherwise it is right.
+    """
     if pairs.x.shape[1] != pairs.x.shape[2]:
         return rotated(pairs)
     of_heads = replace(pairs, cos=pairs.cos.swapaxes(1, 2), sin=pairs.sin.swapaxes(1, 2))
@@ -245,7 +248,7 @@ def angles_of_heads(pairs: Pairs) -> Array:
 
 
 def counted_from_0(position_ids: Array) -> Array:
-    """Mutant: the position of a token is its number."""
+    """Mutant: the position of a token is its number in its sequence, whatever `position_ids`."""
     return position_ids * 0 + np.arange(position_ids.shape[1])
 
 

@@ -196,6 +196,7 @@ def are_exact(
     accumulate = np.add if reduction == "add" else np.multiply
     with np.errstate(over="ignore"):
         accumulate.at(sizes, places, added)
+    # Integers have no precision, and are exact within their range.
     largest = 2.0**known.precision if known.precision else limits(known)[1]
     return np.asarray(is_whole & (sizes <= largest), np.bool_)
 

@@ -160,24 +160,26 @@ for _op, _build in WITH_POSITION:
 
 
 def misread(change: Change, position: Array, low: int, high: int, default: int) -> int:
-    """Mutant: a position in range is changed.
+    """Mutant: a position in range is changed by `change`, and a missing one is not.
 
-    Raises InvalidNode for a position out of range or of other than one element, or by
-    ONE_ELEMENT_AS_A_SCALAR of rank 1 or more; NotSupported if rounding decides it.
+    Raises InvalidNode for a position that is out of range, before or after that, or has other than
+    one element, or by ONE_ELEMENT_AS_A_SCALAR rank 1 or more; NotSupported if rounding decides it.
     """
-    if position is None or low > high:
+    is_range_empty = low > high
+    if position is None or is_range_empty:
         return position_of(position, low, high, default)
     place = position_of(position, low, high, 0)
     return position_of(np.array(change(place, low, high)), low, high, default)
 
 
 def misread_unchecked(change: Change, position: Array, low: int, high: int, default: int) -> int:
-    """Mutant: a position is changed before it is checked that it is in range.
+    """Mutant: a position is changed by `change` before its range is checked; a missing one is not.
 
-    Raises InvalidNode for a position out of range or of other than one element, or by
-    ONE_ELEMENT_AS_A_SCALAR of rank 1 or more; NotSupported if rounding decides it.
+    Raises InvalidNode for a position that is out of range after that, or has other than one
+    element, or by ONE_ELEMENT_AS_A_SCALAR rank 1 or more; NotSupported if rounding decides it.
     """
-    if position is None or low > high:
+    is_range_empty = low > high
+    if position is None or is_range_empty:
         return position_of(position, low, high, default)
     place = scalar("position", position)
     return position_of(np.array(change(place, low, high)), low, high, default)
@@ -565,14 +567,14 @@ def split_to_sequence(
     """
     axis = from_either_end(axis, input.ndim)
     lengths = lengths_of_parts(splitting, split, input.shape[axis])
-    made: list[Array] = parts(input, axis, lengths)
+    split_up: list[Array] = parts(input, axis, lengths)
     if 0 in lengths and PARTS_OF_NO_LENGTH.reading() == "refused":
         raise InvalidNode(f"parts of {lengths}; allowed: positive numbers")
     has_only_ones = {*lengths} == {1}
-    is_ignored = split is not None and (splitting.keeps_ones or not has_only_ones)
-    if is_ignored or flag("keepdims", keepdims):
-        return made
-    return [xp.take(x, 0, axis=axis) for x in made]
+    is_flag_ignored = split is not None and (splitting.keeps_ones or not has_only_ones)
+    if is_flag_ignored or flag("keepdims", keepdims):
+        return split_up
+    return [xp.take(x, 0, axis=axis) for x in split_up]
 
 
 SPLIT_TO_SEQUENCE.formula(build=split_to_sequence)(Splitting())
@@ -582,12 +584,15 @@ SPLIT_TO_SEQUENCE.formula(build=split_to_sequence)(Splitting())
 
 
 def number_of_parts(length: int, size: int) -> list[int]:
-    """Mutant: a scalar is the number of parts."""
+    """Mutant: a scalar `split`, here `size`, is the number of parts.
+
+    The first ones are longer by 1 if the length is not a multiple; some are empty if it is less.
+    """
     return [length // size + (part < length % size) for part in range(size)]
 
 
 def last_chunk_dropped(length: int, size: int) -> list[int]:
-    """Mutant: a smaller last chunk is dropped, so that nothing fits."""
+    """Mutant: a smaller last part is dropped, unless it is the only one: lengths do not add up."""
     return chunks(length, size)[: max(1, length // size)]
 
 
@@ -597,7 +602,7 @@ def first_chunk_smaller(length: int, size: int) -> list[int]:
 
 
 def chunks_alike(length: int, size: int) -> list[int]:
-    """Mutant: chunks are as alike as possible."""
+    """Mutant: as many parts as `chunks` returns, whose lengths differ by 1 at most."""
     count = -(-length // size)
     return [len(part) for part in np.array_split(range(length), count)]
 
@@ -608,7 +613,10 @@ def lengths_reversed(sizes: list[int], length: int) -> list[int]:
 
 
 def first_length_for_all(sizes: list[int], length: int) -> list[int]:
-    """Mutant: the first length serves for all; of no lengths nothing changes."""
+    """Mutant: all parts have the first length, at least 1, and the last one what is left.
+
+    Without any length there is no part.
+    """
     return chunks(length, max(1, sizes[0])) if sizes else sizes
 
 
@@ -687,7 +695,7 @@ def reader_versions(read: Callable[[Tensors], Array]) -> Mapping[int, Formula]:
 
     `read` returns the output from the tensors that are there: one or none.
     """
-    # Versions of one formula have no mutant of each other.
+    # Both versions have the same function: so no mutant computes one in place of the other.
     later = partial(of_optional_or_tensor, read)
     return {15: partial(of_optional, read), 18: later, 28: later}
 
@@ -752,7 +760,10 @@ OPTIONAL_GET_ELEMENT.mutant(
 
 @formulas_of_versions(14, 15, 16, 18, 19, 21, 23, 24, 25, 28)
 def given_back(make: Callable[[list[Array]], Any], *input: Array) -> Any:
-    """Return what `make` makes of the tensors of a sequence, or of an optional one."""
+    """Return what `make` makes of a list of the tensors of a sequence, or of an optional one.
+
+    `make` is `list` for operators that return them, or what a mutant does otherwise.
+    """
     return make([*input])
 
 
@@ -765,10 +776,10 @@ def versions_of(name: str, make: Callable[[list[Array]], Any]) -> Mapping[int, F
     return {since: formula for since, formula in given_back(make).items() if since in known}
 
 
-def needed(make: Make, tensors: list[Array]) -> list[Array]:
-    """Return what `make` makes of an optional sequence.
+def made_of_some(make: Make, tensors: list[Array]) -> list[Array]:
+    """Return what `make` makes of the tensors of an optional sequence.
 
-    Raises NotSupported if it has no tensors: "the behavior is undefined".
+    Raises NotSupported if there are none, as of an empty optional: "the behavior is undefined".
     """
     if not tensors:
         raise_unspecified("the element of an empty optional")
@@ -780,12 +791,12 @@ def is_a_sequence(tensors: Tensors) -> Array:
     return np.array(True)
 
 
-def versions_of_needed(name: str, make: Make) -> Mapping[int, Formula]:
+def versions_of_some(name: str, make: Make) -> Mapping[int, Formula]:
     """Return the formulas of the operator that needs an element of an optional sequence.
 
     They are by version. Each raises NotSupported for a sequence of no tensors.
     """
-    return versions_of(name, partial(needed, make))
+    return versions_of(name, partial(made_of_some, make))
 
 
 def builders(
@@ -807,7 +818,7 @@ GIVING_BACK = (
         versions_of,
     ),
     *builders(("Optional_of_sequences",), versions_of, ignores=("type",)),
-    *builders(("OptionalGetElement_of_optional_sequences",), versions_of_needed),
+    *builders(("OptionalGetElement_of_optional_sequences",), versions_of_some),
     *builders(("OptionalGetElement_of_sequences",), versions_of),
 )
 for _op, _build in GIVING_BACK:

@@ -84,9 +84,9 @@ def reshape(data: Array, shape: Array, *, allowzero: int = 0) -> Array:
     also be 0, in which case the actual dimension value is unchanged", unless `allowzero` is 1,
     where it is a size of 0. An empty list is a scalar's.
 
-    Raises InvalidNode for a shape that is not a list; with a size below -1, or -1 twice; with 0 and
-    -1 under `allowzero`; with a 0 where `data` has no such axis; of another number of elements; and
-    for an `allowzero` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it. A -1 next to an
+    Raises InvalidNode for a shape of another rank than 1; with a size below -1, or -1 twice; with 0
+    and -1 under `allowzero`; with a 0 where `data` has no such axis; of another number of elements;
+    and for an `allowzero` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it. A -1 next to an
     axis of 0, where any size would do, is refused too, or is the size that it was, 0 or 1:
     LENGTH_BESIDE_NOTHING.
     """
@@ -97,13 +97,13 @@ def reshape(data: Array, shape: Array, *, allowzero: int = 0) -> Array:
     reject(allows_zero and {0, -1} <= {*sizes}, f"shape {sizes} has both 0 and -1, with allowzero")
     if not allows_zero:
         sizes = with_copied_sizes(sizes, data.shape)
-    known = math.prod(size for size in sizes if size != -1)
-    if -1 in sizes and not known:
+    known_size = math.prod(size for size in sizes if size != -1)
+    if -1 in sizes and not known_size:
         sizes = with_length_beside_nothing(sizes, data.shape)
     elif -1 in sizes:
-        reject(data.size % known != 0, f"{list(data.shape)} cannot become {sizes}")
+        reject(data.size % known_size != 0, f"{list(data.shape)} cannot become {sizes}")
     else:
-        reject(data.size != known, f"{list(data.shape)} cannot become {sizes}")
+        reject(data.size != known_size, f"{list(data.shape)} cannot become {sizes}")
     return xp.reshape(data, sizes)
 
 
@@ -195,8 +195,9 @@ def squeeze(data: Array, axes: Array | None, counted: Counted = from_either_end)
     An empty list names none. `counted` counts an axis from the front.
 
     "If an axis is selected with shape entry not equal to one, an error is raised": InvalidNode.
-    Raises it also if `axes` is not a list and for an axis out of range; for one that is named
-    twice, if AXES_NAMED_TWICE refuses it; for a negative one in version 1, if NEGATIVE_AXIS does.
+    Raises it also for `axes` of another rank than 1 and for an axis out of range; for one that is
+    named twice, if AXES_NAMED_TWICE refuses it; for a negative one in version 1, if NEGATIVE_AXIS
+    does.
     """
     if axes is None:
         places = tuple(axis for axis, size in enumerate(data.shape) if size == 1)
@@ -236,9 +237,9 @@ def squeeze_11(data: Array, *, axes: Sequence[int] | None) -> Array:
 def squeeze_13(data: Array, axes: Array | None = None) -> Array:
     """Return `data` without the axes of an input, which may be negative.
 
-    Without it, all axes of one element go; an empty list names none. Raises InvalidNode if `axes`
-    is not a list, for an axis out of range or whose length is not 1; for one that is named twice,
-    if AXES_NAMED_TWICE refuses it.
+    Without it, all axes of one element go; an empty list names none. Raises InvalidNode for `axes`
+    of another rank than 1, for an axis out of range or whose length is not 1; for one that is named
+    twice, if AXES_NAMED_TWICE refuses it.
     """
     return squeeze(data, axes)
 
@@ -252,7 +253,7 @@ def unsqueeze(data: Array, axes: Array) -> Array:
     """Return `data` with an axis of one element at each of `axes` of the output.
 
     "Each value in `axes` should be within the (inclusive) range [-output_rank , output_rank - 1]".
-    Raises InvalidNode for others, for an axis named twice, and if `axes` is not a list.
+    Raises InvalidNode for others, for an axis named twice, and for `axes` of another rank than 1.
     """
     listed_axes = listed("axes", axes)
     rank = data.ndim + len(listed_axes)
@@ -300,6 +301,6 @@ def unsqueeze_13(data: Array, axes: Array) -> Array:
     """Return `data` with an axis of one element at each of `axes` of the output, an input.
 
     Axes are in [-output_rank, output_rank - 1]. Raises InvalidNode for others, for an axis named
-    twice, and if `axes` is not a list.
+    twice, and for `axes` of another rank than 1.
     """
     return unsqueeze(data, axes)

@@ -143,9 +143,10 @@ def string_split(
 
 
 def splits_allowed(maxsplit: int | None) -> int:
-    """Return the maximum number of splits, and -1 for all: "If left unset … as many as possible".
+    """Return the maximum number of splits, -1 for all: "If left unset … as many as possible".
 
-    One below 0 means all splits or none, or raises InvalidNode: NEGATIVE_MAXSPLIT.
+    None is left unset. One below 0 means all splits or none, or raises InvalidNode:
+    NEGATIVE_MAXSPLIT.
     """
     if maxsplit is None:
         return -1
@@ -205,8 +206,9 @@ def whitespace_for(text: str) -> str:
 def split_at_whitespace(text: str, whitespace: str, maxsplit: int) -> list[str]:
     """Return the substrings of a text between these characters, without those at its ends.
 
-    No substring is empty. `maxsplit` is the most splits, -1 for all. Whitespace at the end of a
-    rest is kept or removed: WHITESPACE_AFTER_THE_LAST_SPLIT.
+    No substring is empty, and there may be none. `maxsplit` is the most splits, -1 for all; the
+    substring after them is a rest, in which whitespace stays. At its end it is kept or removed:
+    WHITESPACE_AFTER_THE_LAST_SPLIT.
     """
     text = text.lstrip(whitespace)
     if maxsplit == 0:
@@ -215,7 +217,8 @@ def split_at_whitespace(text: str, whitespace: str, maxsplit: int) -> list[str]:
         # 0 is all splits, here.
         pieces = re.split(f"[{re.escape(whitespace)}]+", text, maxsplit=max(maxsplit, 0))
     substrings = [piece for piece in pieces if piece]
-    if len(substrings) > maxsplit >= 0:
+    is_last_a_rest = len(substrings) > maxsplit >= 0
+    if is_last_a_rest:
         rest = substrings[-1].rstrip(whitespace)
         if rest != substrings[-1] and WHITESPACE_AFTER_THE_LAST_SPLIT.reading() == "removed":
             substrings[-1] = rest
@@ -559,7 +562,7 @@ def texts_as_they_stand(
 def parts_of_texts_dropped(
     texts: Sequence[str], stopwords: Sequence[str], key: Change, change: Change
 ) -> list[str]:
-    """Mutant: texts that hold a stop word are removed."""
+    """Mutant: texts are removed that contain a stop word, and not only those that equal one."""
     keys = [key(word) for word in stopwords]
     kept = [text for text in texts if not any(part in key(text) for part in keys)]
     return [change(text) for text in kept] or [""]
@@ -568,7 +571,7 @@ def parts_of_texts_dropped(
 def nothing_left_is_nothing(
     texts: Sequence[str], stopwords: Sequence[str], key: Change, change: Change
 ) -> list[str]:
-    """Mutant: nothing comes out where all is removed."""
+    """Mutant: where all texts are removed none is returned, in place of one empty text."""
     remaining = cleaned(texts, stopwords, key, change)
     return [text for text in remaining if text or "" in texts]
 

@@ -222,8 +222,8 @@ def weights_by_coordinate(
 ) -> Array:
     """Return the weight of each of `size` coordinates, 1 for those that no n-gram has.
 
-    "By default, weights is an all-one tensor." Of several weights of one coordinate, the last
-    counts.
+    "By default, weights is an all-one tensor": for None. Of several weights of one coordinate, the
+    last counts.
     """
     by_coordinate = np.ones(size, np.float32)
     if weights is not None:
@@ -392,7 +392,7 @@ def single_items_once_a_skip(
 def skipped_in_any_gap(
     rows: Sequence[list[Item]], number: int, lengths: Sequence[int], most_skips: int
 ) -> Iterator[Gram]:
-    """Mutant: items of an n-gram are not equally far apart.
+    """Mutant: items of an n-gram need not be equally far apart: each gap skips 0 to `most_skips`.
 
     Raises NotSupported for more than MOST_COMBINATIONS of items.
     """
@@ -426,7 +426,7 @@ def across_rows(
 def weights_sorted(
     counts: Counts, weights: Sequence[float] | None, ngram_indexes: Sequence[int], mode: str
 ) -> Array:
-    """Mutant: weights are those of coordinates in the output."""
+    """Mutant: the i-th weight is that of the i-th coordinate in the output, not of its n-gram's."""
     return scaled(counts, weights, sorted(ngram_indexes), mode)
 
 

@@ -109,17 +109,18 @@ def place_of(
     version 12.
     """
     reject(since == 11 and not data.size, "the input is empty")
-    counted = from_the_front if since == 1 else from_either_end
-    axis = counted(axis, data.ndim)
+    count_axis = from_the_front if since == 1 else from_either_end
+    axis = count_axis(axis, data.ndim)
     length = data.shape[axis]
     if not length:
         raise_unspecified("an empty axis")
     keeps = flag("keepdims", keepdims)
     has_many: NDArray[np.bool_] | bool = False
     takes_last = flag("select_last_index", select_last_index)
-    has_order = since >= 12 and not has_nan(data)
-    if not has_order:
+    is_decided = since >= 12 and not has_nan(data)
+    if not is_decided:
         is_extreme = extreme.mask(data, axis)
+        # The number of the extreme that is meant among equal ones; one too many is the last.
         number = length - 1 if takes_last else 0
         if since < 12:
             count = is_extreme.sum(axis=axis, keepdims=keeps)
@@ -128,6 +129,7 @@ def place_of(
         if number or has_nan(data):
             place = nth_place(is_extreme, number, axis)
             return undefined_where(place if keeps else place.squeeze(axis), has_many, MANY_EQUALS)
+    # Without NaN, the first of equal extremes is meant, or the last: the first from the back.
     x = xp.flip(data, axis=axis) if takes_last else data
     place = extreme.place(x, axis=axis, keepdims=keeps)
     return length - 1 - place if takes_last else undefined_where(place, has_many, MANY_EQUALS)
@@ -277,8 +279,8 @@ def of_input(
     shape of K, a value below 1 or above the axis's length, and flags other than 0 and 1, if
     FLAG_OF_ANOTHER_NUMBER refuses them.
     """
-    counted = from_the_front_or_last if since == 10 else from_either_end
-    axis = counted(axis, X.ndim)
+    count_axis = from_the_front_or_last if since == 10 else from_either_end
+    axis = count_axis(axis, X.ndim)
     K = selection.read(K, X.shape[axis])
     reject(K.shape != (1,) or K[0] < 1, f"K {K.tolist()}; allowed: one positive int in a list")
     is_largest = flag("largest", largest)

@@ -117,16 +117,16 @@ def of_each(
     """
     check_one_of("mode", attributes.get("mode", "standard"), "standard", "nesterov")
     check_operands(method, R, T, inputs)
-    found: list[tuple[Tensor, ...]] = []
+    results: list[tuple[Tensor, ...]] = []
     for X, *others in method.of_inputs(inputs, len(inputs) // method.tensors):
         if any(tensor.shape != X.shape for tensor in others):
             raise_unspecified("tensors of several shapes")
         typed_R = xp.astype(R, X.dtype)
         typed_T = xp.astype(T, X.dtype)
         typed = method.attributes(**typed_attributes(attributes, X.dtype))
-        found.append(method.step(typed_R, typed_T, X, *others, typed))
-    outputs = list(chain.from_iterable(found))
-    return tuple(chain.from_iterable(method.of_outputs(outputs, len(outputs) // len(found))))
+        results.append(method.step(typed_R, typed_T, X, *others, typed))
+    outputs = list(chain.from_iterable(results))
+    return tuple(chain.from_iterable(method.of_outputs(outputs, len(outputs) // len(results))))
 
 
 def regularized(norm_coefficient: Tensor, X: Tensor, G: Tensor) -> Tensor:
@@ -371,11 +371,15 @@ def adam_of_the_paper(
     H: Tensor,
     attributes: AdamAttributes,
 ) -> tuple[Tensor, ...]:
-    """Mutant: the root is corrected before epsilon is added, as in the paper."""
-    late: Operand = 1
+    """Mutant: the root is corrected before epsilon is added, as in the paper.
+
+    With c = Sqrt(1 - beta**T), by which ADAM multiplies the rate, Sqrt(H) / c + epsilon is
+    (Sqrt(H) + epsilon * c) / c: so epsilon is multiplied by c. T of 0 or less corrects nothing.
+    """
+    correction_of_root: Operand = 1
     if seen(T) > 0:
-        late = xp.sqrt(1 - xp.pow(attributes.beta, T))
-    of_the_paper = replace(attributes, epsilon=attributes.epsilon * late)
+        correction_of_root = xp.sqrt(1 - xp.pow(attributes.beta, T))
+    of_the_paper = replace(attributes, epsilon=attributes.epsilon * correction_of_root)
     return ADAM(R, T, X, G, V, H, of_the_paper)
 
 
@@ -388,7 +392,7 @@ def regularized_before(
     H: Tensor,
     attributes: AdamAttributes,
 ) -> tuple[Tensor, ...]:
-    """Mutant: norm_coefficient_post makes X smaller before the step."""
+    """Mutant: X is multiplied by 1 - norm_coefficient_post before the step, not after it."""
     post = attributes.norm_coefficient_post
     without_post = replace(attributes, norm_coefficient_post=xp.zeros_like(post))
     return ADAM(R, T, (1 - post) * X, G, V, H, without_post)
@@ -510,7 +514,7 @@ def in_mode(
 def dampened(
     R: Tensor, T: Tensor, X: Tensor, G: Tensor, V: Tensor, attributes: MomentumAttributes
 ) -> tuple[Tensor, ...]:
-    """Mutant: beta is the part of a gradient that does not count."""
+    """Mutant: the gradient counts by 1 - beta, as by the dampening of other libraries."""
     return MOMENTUM(R, T, X, G, V, replace(attributes, beta=1 - attributes.beta))
 
 

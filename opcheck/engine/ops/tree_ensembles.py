@@ -155,22 +155,24 @@ def holds(nodes: Nodes, x: NDArray[Any], at: Places) -> Mask:
     is_member: Any = False
     if nodes.members is not None:
         is_member = (x[..., np.newaxis] == nodes.members[at]).any(axis=-1)
+    # In the order of MODES, and MEMBER.
     expressions = (a <= b, a < b, a >= b, a > b, a == b, a != b, is_member)
-    found = np.choose(nodes.modes[at], expressions)
-    return np.asarray(np.where(x != x, nodes.holds_for_nan[at], found))
+    is_true = np.choose(nodes.modes[at], expressions)
+    return np.asarray(np.where(x != x, nodes.holds_for_nan[at], is_true))
 
 
 def comparable(x: NDArray[Any], split: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return two tensors of floats that compare as `x` and `split` exactly do.
+    """Return two tensors of floats that compare, element by element, as `x` and `split` exactly do.
 
-    Floats are returned as they are. Integers of 64 bits are rounded to float64 when they are
-    compared with floats. One that rounds to its threshold is compared as an integer.
+    x: features, floats or integers; split: the thresholds, floats. Floats and their thresholds are
+    returned as they are. An integer is rounded to float64; where that is its threshold, the pair is
+    the sign of their exact difference and 0.
     """
     if x.dtype.kind == "f":
         return x, split
     rounded = x.astype(np.float64)
     split = split.astype(np.float64)
-    # No float64 but 2^63 rounds to what int64 does not hold, and every integer is below that.
+    # An int64 may round to the threshold 2^63, which int64 does not hold: it is below that.
     is_close = (rounded == split) & (split < 2.0**63)
     exact = np.where(is_close, split, 0).astype(x.dtype)
     difference = np.sign(x - exact).astype(np.float64)
@@ -195,14 +197,15 @@ def leaves(test: Test, X: Array, nodes: Nodes) -> Places:
     reject(wrong.size > 0, f"feature {wrong[:1].tolist()} of {X.shape[1]}")
     rows = np.arange(len(X))[:, np.newaxis]
     at = np.tile(nodes.roots, (len(X), 1))
+    # A longer walk meets a node again.
     for _ in range(len(nodes.is_inner) + 1):
         moves = nodes.is_inner[at]
         if not moves.any():
             return at
         x = X[rows, np.where(moves, nodes.features[at], 0)]
         is_true = compared(test, nodes, x, at, moves)
-        next_one = np.where(is_true, nodes.if_true[at], nodes.if_false[at])
-        at = np.where(moves, next_one, at)
+        next_place = np.where(is_true, nodes.if_true[at], nodes.if_false[at])
+        at = np.where(moves, next_place, at)
     raise InvalidNode("nodes that lead to themselves")
 
 
@@ -216,13 +219,13 @@ def compared(test: Test, nodes: Nodes, x: NDArray[Any], at: Places, moves: Mask)
     exactly = test(nodes, x, at)
     if x.dtype == nodes.splits.dtype:
         return exactly
-    found = {"exactly": exactly}
+    by_precision = {"exactly": exactly}
     for name, dtype in (("in_float64", np.float64), ("in_float32", np.float32)):
         narrower = replace(nodes, splits=nodes.splits.astype(dtype))
-        found[name] = test(narrower, x.astype(dtype), at)
-    if all((mask[moves] == exactly[moves]).all() for mask in found.values()):
+        by_precision[name] = test(narrower, x.astype(dtype), at)
+    if all((mask[moves] == exactly[moves]).all() for mask in by_precision.values()):
         return exactly
-    return found[PRECISION_OF_COMPARISONS.reading()]
+    return by_precision[PRECISION_OF_COMPARISONS.reading()]
 
 
 # ── votes ─────────────────────────────────────────────────────────────────────────────────────
@@ -248,18 +251,20 @@ class Votes:
 def counted_votes(at: Places, votes: Votes) -> tuple[Mask, Array]:
     """Return which votes count for each row and target, [N, v, count], and weights, [1, v, 1].
 
-    at: The leaves that rows reached, [N, trees]. Several trees may end at one leaf, whose votes
-    count as often: v is the number of votes, as often. Raises InvalidNode for a target that does
-    not exist, MemoryError for more than 2^28 targets.
+    at: The leaves that rows reached, [N, trees]. Where several trees lead a row to one leaf, its
+    votes count for each of them: v is the number of votes times the most trees that do so. Raises
+    InvalidNode for a target that does not exist, MemoryError for more than 2^28 targets.
     """
     wrong = [target for target in votes.targets if not 0 <= target < votes.count]
     reject(wrong, f"target {wrong[:1]}; allowed: 0 to {votes.count - 1}")
     check_size((votes.count,))
+    # How often each row casts each vote, [N, votes].
     times = (at[:, :, np.newaxis] == votes.leaves).sum(axis=1)
-    most = max(1, times.max(initial=0))
-    is_cast = np.concatenate([times > earlier for earlier in range(most)], axis=1)
-    is_for_target = np.tile(votes.targets, most)[:, np.newaxis] == np.arange(votes.count)
-    weights = xp.reshape(xp.tile(votes.weights, (most,)), (1, -1, 1))
+    most_times = max(1, times.max(initial=0))
+    # All votes that are cast once or more come first, then those cast twice or more, …
+    is_cast = np.concatenate([times > fewer for fewer in range(most_times)], axis=1)
+    is_for_target = np.tile(votes.targets, most_times)[:, np.newaxis] == np.arange(votes.count)
+    weights = xp.reshape(xp.tile(votes.weights, (most_times,)), (1, -1, 1))
     return is_cast[:, :, np.newaxis] & is_for_target, weights
 
 
@@ -291,26 +296,27 @@ def aggregated(counted: Mask, weights: Array, trees: int, aggregate: str) -> Arr
 
 
 def lists(attributes: Attributes, prefix: str, names: str) -> list[Any]:
-    """Return the lists in these attributes, whose names follow the prefix; None for a missing one.
+    """Return the lists in these attributes, whose names follow the prefix: all of one length.
 
     `names` has blanks between them. Some may be tensors in another attribute, NAME_as_tensor: of
     both either counts, LIST_AND_TENSOR.
 
-    Raises InvalidNode for lists of different lengths, of all that have the prefix, a missing one of
-    `names` among them; for a list and a tensor, if that ruling refuses them. Raises NotSupported if
-    all are missing or empty, and for tensors of another rank than 1 under any name.
+    Raises InvalidNode if one of `names` is missing or empty and another is not, for lists of
+    different lengths, of all attributes that have the prefix, and for a list and a tensor, if that
+    ruling refuses them. Raises NotSupported if all of `names` are missing or empty, and for tensors
+    of another rank than 1 under any name.
     """
     ranks = {getattr(value, "ndim", 1) for value in attributes.values()}
     if ranks - {1}:
         raise_unspecified(f"tensors of ranks {ranks} as lists")
-    found = [list_or_tensor(attributes, f"{prefix}_{name}") for name in names.split()]
-    lengths = [0 if values is None else len(values) for values in found]
+    listed_values = [list_or_tensor(attributes, f"{prefix}_{name}") for name in names.split()]
+    lengths = [0 if values is None else len(values) for values in listed_values]
     of_prefix = [value for name, value in attributes.items() if name.startswith(f"{prefix}_")]
     lengths += [len(value) for value in of_prefix if value is not None]
     reject(len({*lengths}) > 1, f"{prefix}_* of {lengths} entries")
     if not lengths[0]:
         raise_unspecified(f"no {prefix}_*")
-    return found
+    return listed_values
 
 
 def list_or_tensor(attributes: Attributes, name: str) -> Any:
@@ -367,9 +373,9 @@ Id: TypeAlias = tuple[int, int]
 
 
 def numbered(trees: Sequence[int]) -> tuple[int, ...]:
-    """Return the number of each node among those of its tree, from 0.
+    """Return the number of each node among those of its tree, from 0, in their order.
 
-    `trees` has the tree of each node.
+    `trees` has the id of each node's tree: (5, 5, 7, 5) gives (0, 1, 0, 2).
     """
     numbers: dict[int, Iterator[int]] = defaultdict(itertools.count)
     return tuple(next(numbers[tree]) for tree in trees)
@@ -378,13 +384,13 @@ def numbered(trees: Sequence[int]) -> tuple[int, ...]:
 def next_places(
     trees: Sequence[int], children: Sequence[int], places: Mapping[Id, int], is_inner: Mask
 ) -> Places:
-    """Return the place of the child of each node, in the node's tree.
+    """Return the place of the child of each node, -1 for a leaf whose child is no node.
 
-    trees, children: the ids of each node's tree and child. Leaves may have -1. Raises InvalidNode
-    where an inner node's child is no node.
+    trees, children: the ids of each node's tree, and of its child in that tree; places: of each
+    node, by both ids. Raises InvalidNode where an inner node's child is no node.
     """
-    found = [places.get(pair, -1) for pair in zip(trees, children, strict=True)]
-    after = np.array(found, np.intp)
+    of_children = [places.get(pair, -1) for pair in zip(trees, children, strict=True)]
+    after = np.array(of_children, np.intp)
     reject((after[is_inner] < 0).any(), "a child that is no node")
     return after
 
@@ -417,6 +423,7 @@ def nodes_with_ids(attributes: Attributes) -> tuple[Nodes, Mapping[Id, int]]:
     places = {pair: place for place, pair in enumerate(zip(trees, ids, strict=True))}
     reject(len(places) < len(ids), "two nodes of one id in a tree")
     numbers = numbered(trees)
+    # Of the regressor alone the text states how ids are counted.
     reject("target_ids" in attributes and ids != numbers, "ids that are not 0, 1, 2 …")
     for mode in modes:
         check_one_of("nodes_modes", mode, *MODES, "LEAF")
@@ -459,14 +466,15 @@ def votes_with_ids(
 
 
 def check_tensors(attributes: Attributes, X: Array) -> None:
-    """Raise InvalidNode for attributes that are tensors if not all is of doubles, `X` too.
+    """Raise InvalidNode for attributes that are tensors, unless they and `X` are of doubles.
 
-    That is by a reading of TENSORS_NOT_OF_DOUBLES alone; by the other one they are computed.
+    A reading of TENSORS_NOT_OF_DOUBLES refuses these; by its other one, and where no attribute is a
+    tensor, nothing is raised.
     """
     tensors = [value for name, value in attributes.items() if name.endswith("_as_tensor")]
-    given = [tensor for tensor in tensors if tensor is not None]
-    types = {tensor.dtype for tensor in (*given, X)}
-    is_open = bool(given) and types != {np.dtype(np.float64)}
+    stated = [tensor for tensor in tensors if tensor is not None]
+    types = {tensor.dtype for tensor in (*stated, X)}
+    is_open = bool(stated) and types != {np.dtype(np.float64)}
     is_refused = is_open and TENSORS_NOT_OF_DOUBLES.reading() == "refused"
     reject(is_refused, "tensors if not all is of doubles")
 
@@ -575,6 +583,7 @@ def classified_by_trees(
     is_open = not has_base and bool((top_is_0 & ~has_votes.all(axis=1)).any())
     scores = transform(scores, post_transform)
     if is_open and CLASSES_WITHOUT_VOTES.reading() == "passed_over":
+        # In a row without any vote, every class may be the top.
         may_be_top = has_votes | ~has_votes.any(axis=1, keepdims=True)
         return top(xp.where(may_be_top, scores, xp.full_like(scores, -np.inf)), labels), scores
     return top(scores, labels), scores
@@ -633,9 +642,9 @@ def check_types(attributes: Attributes, X: Array) -> None:
     reject(modes.dtype != np.uint8, f"modes of {modes.dtype}")
     reject(modes.max(initial=0) > MEMBER, f"modes {modes.tolist()}; allowed: 0 to {MEMBER}")
     names = ("nodes_splits", "leaf_weights", "membership_values", "nodes_hitrates")
-    given = [attributes[name] for name in names]
-    types = {tensor.dtype for tensor in given[:-1] if tensor is not None}
-    hitrates = given[-1]
+    stated = [attributes[name] for name in names]
+    types = {tensor.dtype for tensor in stated[:-1] if tensor is not None}
+    hitrates = stated[-1]
     is_open = types != {X.dtype} or (hitrates is not None and hitrates.dtype != np.float32)
     is_refused = is_open and NUMBERS_OF_ANOTHER_TYPE.reading() == "refused"
     reject(is_refused, "numbers of another type")
@@ -653,8 +662,8 @@ def nodes_with_places(attributes: Attributes, roots: Sequence[int], leaves_count
     Raises NotSupported for no nodes, tensors that are no lists, and empty sets.
     """
     names = "featureids modes splits falsenodeids truenodeids falseleafs trueleafs"
-    found = lists(attributes, "nodes", names)
-    features, modes, splits, if_false, if_true, false_leafs, true_leafs = found
+    listed_values = lists(attributes, "nodes", names)
+    features, modes, splits, if_false, if_true, false_leafs, true_leafs = listed_values
     count = len(features)
     is_false_leaf = are_true("nodes_falseleafs", false_leafs)
     is_true_leaf = are_true("nodes_trueleafs", true_leafs)
@@ -721,8 +730,8 @@ def scored_by_trees(
     count = len(nodes.is_inner) - len(targets)
     votes = Votes(count + np.arange(len(targets)), targets, weights, n_targets)
     at = leaves(test, X, nodes)
-    counted, each = counted_votes(at, votes)
-    scores = aggregated(counted, each, at.shape[1], AGGREGATES[aggregate_function])
+    counted, weights_of_votes = counted_votes(at, votes)
+    scores = aggregated(counted, weights_of_votes, at.shape[1], AGGREGATES[aggregate_function])
     return transform(scores, TRANSFORMS[post_transform])
 
 

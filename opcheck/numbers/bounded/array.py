@@ -411,7 +411,7 @@ class Bounded(Number):
         """
         return replace(self, v=v, _errors=errors, nonnegative=nonnegative)
 
-    def within(
+    def with_joined_values(
         self,
         v: Reals,
         errors: Callable[[], Errors],
@@ -557,7 +557,7 @@ def constant(x: Any, like: Bounded) -> Bounded:
     return Bounded(v, like.dtype, like.arithmetic, k=1.0 if rounds else 0.0)
 
 
-def pair(a: Any, b: Any) -> tuple[Bounded, Bounded]:
+def both_bounded(a: Any, b: Any) -> tuple[Bounded, Bounded]:
     """Return both operands as bounded arrays; a plain one becomes a `constant` like the other.
 
     Raises AttributeError if both are plain.

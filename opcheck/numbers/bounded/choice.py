@@ -21,9 +21,9 @@ from opcheck.numbers.bounded.array import (
     Mask,
     Reals,
     as_values,
+    both_bounded,
     is_finite,
     magnitude_of,
-    pair,
 )
 from opcheck.numbers.bounded.elementwise import add_present, anything_where, real_function, union
 
@@ -129,9 +129,10 @@ def logical_xor(a: Condition, b: Condition) -> Truth | Mask:
 def less(a: Any, b: Any) -> Truth | Mask:
     """Return a < b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
-    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
-    shapes that do not broadcast.
+    Integers are unsure, too, where an operand is lost (it may be any number); so are floats (it may
+    be infinite or NaN), but only in arithmetic that flushes small results to 0. Plain booleans if
+    all are sure. One operand may be a plain number or array. Raises ValueError for shapes that do
+    not broadcast.
     """
     return _compare(np.less, a, b)
 
@@ -139,9 +140,10 @@ def less(a: Any, b: Any) -> Truth | Mask:
 def less_equal(a: Any, b: Any) -> Truth | Mask:
     """Return a ≤ b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
-    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
-    shapes that do not broadcast.
+    Integers are unsure, too, where an operand is lost (it may be any number); so are floats (it may
+    be infinite or NaN), but only in arithmetic that flushes small results to 0. Plain booleans if
+    all are sure. One operand may be a plain number or array. Raises ValueError for shapes that do
+    not broadcast.
     """
     return _compare(np.less_equal, a, b)
 
@@ -149,9 +151,10 @@ def less_equal(a: Any, b: Any) -> Truth | Mask:
 def greater(a: Any, b: Any) -> Truth | Mask:
     """Return a > b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
-    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
-    shapes that do not broadcast.
+    Integers are unsure, too, where an operand is lost (it may be any number); so are floats (it may
+    be infinite or NaN), but only in arithmetic that flushes small results to 0. Plain booleans if
+    all are sure. One operand may be a plain number or array. Raises ValueError for shapes that do
+    not broadcast.
     """
     return _compare(np.greater, a, b)
 
@@ -159,9 +162,10 @@ def greater(a: Any, b: Any) -> Truth | Mask:
 def greater_equal(a: Any, b: Any) -> Truth | Mask:
     """Return a ≥ b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
-    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
-    shapes that do not broadcast.
+    Integers are unsure, too, where an operand is lost (it may be any number); so are floats (it may
+    be infinite or NaN), but only in arithmetic that flushes small results to 0. Plain booleans if
+    all are sure. One operand may be a plain number or array. Raises ValueError for shapes that do
+    not broadcast.
     """
     return _compare(np.greater_equal, a, b)
 
@@ -169,9 +173,10 @@ def greater_equal(a: Any, b: Any) -> Truth | Mask:
 def equal(a: Any, b: Any) -> Truth | Mask:
     """Return a = b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
-    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
-    shapes that do not broadcast.
+    Integers are unsure, too, where an operand is lost (it may be any number); so are floats (it may
+    be infinite or NaN), but only in arithmetic that flushes small results to 0. Plain booleans if
+    all are sure. One operand may be a plain number or array. Raises ValueError for shapes that do
+    not broadcast.
     """
     return _compare(np.equal, a, b)
 
@@ -179,9 +184,10 @@ def equal(a: Any, b: Any) -> Truth | Mask:
 def not_equal(a: Any, b: Any) -> Truth | Mask:
     """Return a ≠ b, True for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
-    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
-    shapes that do not broadcast.
+    Integers are unsure, too, where an operand is lost (it may be any number); so are floats (it may
+    be infinite or NaN), but only in arithmetic that flushes small results to 0. Plain booleans if
+    all are sure. One operand may be a plain number or array. Raises ValueError for shapes that do
+    not broadcast.
     """
     return _compare(np.not_equal, a, b)
 
@@ -190,12 +196,12 @@ def _compare(compare: np.ufunc, a: Any, b: Any) -> Truth | Mask:
     """Return the comparison by a ufunc, unsure where the intervals of the operands meet.
 
     Unsure means that either answer is right. Plain booleans if all are sure, as they are of NaN;
-    else a `Truth`. An element is unsure too if an operand is lost: an integer, which may be any;
-    or a float, which may be an infinity or NaN, but only in arithmetic that flushes. Elsewhere a
-    lost float counts by its value and error. One operand may be a plain number or array. Raises
-    ValueError for shapes that do not broadcast.
+    else a `Truth`. An element is unsure too if an operand is lost: an integer, which may be any; or
+    a float, which may be an infinity or NaN, but only in arithmetic that flushes small results to
+    0. Elsewhere a lost float counts by its value and error. One operand may be a plain number or
+    array. Raises ValueError for shapes that do not broadcast.
     """
-    a, b = pair(a, b)
+    a, b = both_bounded(a, b)
     x = a.with_rounding()
     y = b.with_rounding()
     v = np.asarray(compare(x.v, y.v), np.bool_)
@@ -231,20 +237,23 @@ def isinf(x: Bounded) -> Mask:
 def where(condition: Condition, a: Any, b: Any) -> Bounded:
     """Return `a` where `condition` holds, else `b`; where that is unsure, either.
 
-    There the value is the one that the condition's `v` chooses, with an error that reaches both; it
-    is infinite, and a finite value lost, if the other operand is infinite or NaN. An infinite or
-    NaN value has no error. Errors in common become errors of each element. The result is exact if
-    both operands are and the condition is sure.
+    There the value is the one that the condition's `v` chooses, with an error that reaches both.
+    If one of both is infinite or NaN, and the other is not the same, the value is finite, the error
+    infinite, and the element lost with its last rounding: anything may stand there. Otherwise an
+    infinite or NaN value has no error. Errors in common become errors of each element. The result
+    is exact if both operands are and the condition is sure.
 
     `a` or `b` may be a plain number or array. Raises TypeError if neither of them is bounded, and
     ValueError for shapes that do not broadcast.
     """
     if not isinstance(a, Bounded) and not isinstance(b, Bounded):
         raise TypeError("an unsure condition chooses between bounded numbers only")
-    a, b = pair(a, b)
+    a, b = both_bounded(a, b)
     chosen, unsure = truth_parts(condition)
     v = np.where(chosen, a.v, b.v)
     is_sure = not unsure.any()
+    if not is_sure:
+        v = _finite_where_unsure(v, np.where(chosen, b.v, a.v), unsure)
     if a.exact and b.exact and is_sure:
         return Bounded(v, a.dtype, a.arithmetic)
     has_common = a.has_common or b.has_common
@@ -270,14 +279,29 @@ def where(condition: Condition, a: Any, b: Any) -> Bounded:
         min_relative_error = min(a.min_relative_error, b.min_relative_error)
     else:
         min_relative_error = min(a.min_total_relative_error, b.min_total_relative_error)
-    selected: Bounded = a.within(
+    selected: Bounded = a.with_joined_values(
         v, errors, keep_rounding=keep_rounding, min_relative_error=min_relative_error
     )
     return selected
 
 
+def _finite_where_unsure(v: Reals, other: Reals, unsure: Mask) -> Reals:
+    """Return the values `v` of a choice, but finite ones where the choice is unsure and matters.
+
+    `other` are those of the operand that was not chosen. Where the choice is `unsure`, `v` infinite
+    or NaN and `other` something else, the value is `other`, or 0 if that is not finite either: no
+    error can reach from an infinity or NaN to a number.
+    """
+    are_same = np.asarray((v == other) | ((v != v) & (other != other)), np.bool_)
+    is_replaced = unsure & ~is_finite(v) & ~are_same
+    if not is_replaced.any():
+        return v
+    finite = np.where(is_finite(other), other, np.zeros_like(other))
+    return np.where(is_replaced, finite, v)
+
+
 def _errors_of_choice(chosen: Mask, x: Bounded, y: Bounded) -> Errors:
-    """Return `e`, `q` and `lost` of `x` where `chosen`, else those of `y`.
+    """Return `e`, `q` and `lost` of `x` where `chosen`, else those of `y`: bound, variance, mask.
 
     Errors in common and the last roundings (`k`) are left out. The operands broadcast.
     """
@@ -372,7 +396,7 @@ def maximum(a: Any, b: Any) -> Bounded:
     Its least and greatest value are the larger ones of the operands' least and greatest values.
     Raises ValueError for shapes that do not broadcast.
     """
-    a, b = pair(a, b)
+    a, b = both_bounded(a, b)
     larger = _extreme(np.maximum, a, b)
     larger.nonnegative = a.never_negative() or b.never_negative()
     return larger
@@ -384,7 +408,7 @@ def minimum(a: Any, b: Any) -> Bounded:
     Its least and greatest value are the smaller ones of the operands' least and greatest values.
     Raises ValueError for shapes that do not broadcast.
     """
-    a, b = pair(a, b)
+    a, b = both_bounded(a, b)
     smaller = _extreme(np.minimum, a, b)
     smaller.nonnegative = a.never_negative() and b.never_negative()
     return smaller
@@ -415,8 +439,8 @@ def clip(x: Bounded, low: Any, high: Any) -> Bounded:
         return x if high is None else minimum(x, high)
     if high is None:
         return maximum(x, low)
-    low, _ = pair(low, x)
-    high, _ = pair(high, x)
+    low, _ = both_bounded(low, x)
+    high, _ = both_bounded(high, x)
 
     def clipped(x: Any, low: Any, high: Any) -> Any:
         """Return plain values within their limits, which broadcast; it rises with all three."""
@@ -440,8 +464,8 @@ def extreme(
     Extremes rise with each operand, so that the ends of the result are the extremes of their ends.
     `choose` takes plain values, of two operands or more, or of one whose axes it reduces; `v` is
     what it gives. The operands are of one dtype and arithmetic. `joined_by(combine)` returns a
-    function that combines masks of the operands, or levels of their lost elements, by the ufunc
-    `combine` to ones of the shape of `v`.
+    function that combines masks of the operands, or levels of their lost elements (those that may
+    be infinite or NaN), by the ufunc `combine` to ones of the shape of `v`.
 
     Exact operands give an exact extreme; otherwise it has the last roundings of all among its
     errors, which are computed when asked for, and k = 0. `nonnegative` is left to the callers.
@@ -487,8 +511,8 @@ def _distance_of_extremes(
 ) -> Floats:
     """Return how far extremes of all least and of all greatest operands are from `v`.
 
-    The larger of both distances, in the shape of `v`. If `far`, the ends of lost operands are
-    infinite, as `Bounded.ends` has them. NaN where `v` or an operand is, and for equal infinities.
+    The larger of both distances, in the shape of `v`. If `far`, the ends of lost operands, which
+    may be infinite or NaN, are infinite. NaN where `v` or an operand is, and for equal infinities.
     """
     ends = [x.ends(far=far) for x in operands]
     low = magnitude_of(choose(*(least for least, _ in ends)) - v)
@@ -504,7 +528,7 @@ def sign(x: Bounded) -> Bounded:
     """Return −1, 0 or 1 by the sign of each element; 0 of −0, NaN of NaN.
 
     In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
-    and the error reaches them all; in arithmetic that scatters the value stays as it is.
+    and the error reaches them all; in arithmetic that carries variances the value stays as it is.
     """
     return _step("sign", x)
 
@@ -513,7 +537,7 @@ def floor(x: Bounded) -> Bounded:
     """Return the largest integer not above each element; infinities and NaN stay.
 
     In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
-    and the error reaches them all; in arithmetic that scatters the value stays as it is.
+    and the error reaches them all; in arithmetic that carries variances the value stays as it is.
     """
     return _step("floor", x)
 
@@ -522,7 +546,7 @@ def ceil(x: Bounded) -> Bounded:
     """Return the smallest integer not below each element; infinities and NaN stay.
 
     In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
-    and the error reaches them all; in arithmetic that scatters the value stays as it is.
+    and the error reaches them all; in arithmetic that carries variances the value stays as it is.
     """
     return _step("ceil", x)
 
@@ -531,7 +555,7 @@ def trunc(x: Bounded) -> Bounded:
     """Return each element without its fraction; infinities and NaN stay.
 
     In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
-    and the error reaches them all; in arithmetic that scatters the value stays as it is.
+    and the error reaches them all; in arithmetic that carries variances the value stays as it is.
     """
     return _step("trunc", x)
 
@@ -540,7 +564,7 @@ def round(x: Bounded) -> Bounded:
     """Return the nearest integer, ties to even; infinities and NaN stay.
 
     In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
-    and the error reaches them all; in arithmetic that scatters the value stays as it is.
+    and the error reaches them all; in arithmetic that carries variances the value stays as it is.
     """
     return _step("round", x)
 
@@ -550,9 +574,9 @@ def _step(name: str, x: Bounded) -> Bounded:
 
     The result has the dtype of `x`, and no last rounding. Where `x` may be on either side of a
     step, the value is the middle of the admitted ones, which may be no integer, and the error
-    reaches them all; in arithmetic that scatters the value stays that of `x.v`. Elsewhere there is
-    no error, or an infinite one where that of `x` is. Lost elements, which may be out of range,
-    stay so.
+    reaches them all; in arithmetic that carries variances (it `scatters`) the value stays that of
+    `x.v`. Elsewhere there is no error, or an infinite one where that of `x` is. Lost elements,
+    which may be out of range, stay so.
     """
     function = real_function(name)
     x = x.with_rounding()
@@ -618,7 +642,7 @@ def _remainder(name: str, a: Any, b: Any) -> Bounded:
     to a multiple of b. It is lost where b may be 0, but is not exactly: NaN may stand there. One of
     both may be a plain number or array. Raises ValueError for shapes that do not broadcast.
     """
-    a, b = pair(a, b)
+    a, b = both_bounded(a, b)
     x = a.with_rounding()
     y = b.with_rounding()
     function = real_function(name)
@@ -640,9 +664,14 @@ def _remainder(name: str, a: Any, b: Any) -> Bounded:
 
 @dataclass(frozen=True, eq=False)
 class Indices(Kind):
-    """Indices `v`; `admitted` has an axis more, the last, with all that each of them may be.
+    """Indices, or numbers of integers or of few bits, each of which may be one of several.
 
-    Where an index may be fewer than others, it is repeated there.
+    They come of choices among bounded numbers, and of rounding these to a type of few numbers.
+
+    Attributes:
+        v: One of those that each may be: what the formula's values give.
+        admitted: All that each may be, along one axis more than `v` has, the last. Where an element
+            may be fewer than others, its own `v` or another of them is repeated.
     """
 
     v: NDArray[Any]
@@ -659,7 +688,8 @@ def argmax(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
 
     `Indices`, or plain ones if each is sure. None means all elements, in C order. The first NaN
     counts as the maximum, and `keepdims` leaves the axis in, with length 1. In arithmetic that
-    flushes, a lost element may be infinite; elsewhere it counts by its value and error.
+    flushes small results to 0, a lost element may be infinite; elsewhere it counts by its value and
+    error.
 
     Raises ValueError if there is no element to choose from, and AxisError for an axis that `x`
     lacks.
@@ -678,7 +708,8 @@ def argmin(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
 
     `Indices`, or plain ones if each is sure. None means all elements, in C order. The first NaN
     counts as the minimum, and `keepdims` leaves the axis in, with length 1. In arithmetic that
-    flushes, a lost element may be infinite; elsewhere it counts by its value and error.
+    flushes small results to 0, a lost element may be infinite; elsewhere it counts by its value and
+    error.
 
     Raises ValueError if there is no element to choose from, and AxisError for an axis that `x`
     lacks.

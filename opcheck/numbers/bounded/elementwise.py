@@ -43,7 +43,7 @@ def add_present(*parts: Any) -> Any:
 def union(*masks: Lost | None) -> Lost | None:
     """Return the union of masks or levels of lost elements, by `|`, without those that are None.
 
-    They broadcast. None if all are None.
+    Lost are those that may be infinite or NaN. The masks broadcast. None if all are None.
     """
     present = [mask for mask in masks if mask is not None]
     return reduce(operator.or_, present) if present else None
@@ -156,7 +156,7 @@ def add(a: Any, b: Any) -> Bounded:
     somewhere, as in 1 + e^x, the result has `for_logarithm`, the same sum with smaller errors,
     which `log` uses. Raises ValueError for shapes that do not broadcast.
     """
-    a, b = arrays.pair(a, b)
+    a, b = arrays.both_bounded(a, b)
     v = np.asarray(np.add(a.v, b.v))
     nonnegative = a.never_negative() and b.never_negative()
 
@@ -185,7 +185,7 @@ def subtract(a: Any, b: Any) -> Bounded:
 
     Raises ValueError for shapes that do not broadcast.
     """
-    a, b = arrays.pair(a, b)
+    a, b = arrays.both_bounded(a, b)
     v = np.asarray(np.subtract(a.v, b.v))
     return result(
         v,
@@ -200,9 +200,10 @@ def _errors_of_sum(combine: np.ufunc, a: Bounded, b: Bounded, v: Reals) -> Error
     """Return the errors of v = a ± b: by the triangle inequality those of the operands add up.
 
     `combine` is NumPy's `add` or `subtract`. The operands' last roundings are included, not that of
-    the sum. The error of an operand that is spread over the other one is the `shift` too, an error
-    that elements have in common. An element is lost if an operand is, and `ANYTHING` (NaN, or an
-    infinity of either sign) where the lost operand has not the sign of `v`.
+    the sum. The error of an operand that is broadcast over the other one is the `shift` too, an
+    error that elements have in common. An element is lost if an operand is: it may be an infinity
+    of its sign; or `ANYTHING` (NaN, or an infinity of either sign) where the lost operand has not
+    the sign of `v`.
     """
     x = a.with_rounding()
     y = b.with_rounding()
@@ -219,27 +220,28 @@ def _errors_of_sum(combine: np.ufunc, a: Bounded, b: Bounded, v: Reals) -> Error
     return Errors(add_present(x.e, y.e), add_present(x.q, y.q), lost, shift=shift)
 
 
-def _common_shift(x: Bounded, spread: Bounded) -> Common | None:
-    """Return the absolute error that elements of x ± `spread` have in common: that of `spread`.
+def _common_shift(x: Bounded, smaller: Bounded) -> Common | None:
+    """Return the absolute error that elements of x ± `smaller` have in common: that of `smaller`.
 
-    It broadcasts to the shape of `x`, and each of its elements has a group of the result. None if
-    it has no error, as many elements as `x` or more, none at all, or another shape than that.
+    `smaller` is broadcast over `x`, and the elements of the result to which one of its elements was
+    added are a group. None if it has no error, no fewer elements than `x`, or none at all, and if
+    the result has another shape than `x`.
     """
-    if spread.e is None or not 0 < spread.size < x.size:
+    if smaller.e is None or not 0 < smaller.size < x.size:
         return None
-    if np.broadcast_shapes(x.shape, spread.shape) != x.shape:
+    if np.broadcast_shapes(x.shape, smaller.shape) != x.shape:
         return None
-    shape = (1,) * (x.ndim - spread.ndim) + spread.shape
-    size = spread.e.reshape(shape)
-    return Common(size, size, np.arange(spread.size).reshape(shape))
+    shape = (1,) * (x.ndim - smaller.ndim) + smaller.shape
+    size = smaller.e.reshape(shape)
+    return Common(size, size, np.arange(smaller.size).reshape(shape))
 
 
 def _vanishing_operand(a: Bounded, b: Bounded) -> Bounded | None:
-    """Return the operand that vanishes somewhere next to the other one, a number of the type.
+    """Return the operand that vanishes somewhere next to the other one, a single exact number.
 
-    It vanishes where it is smaller than a roundoff of that number, as e^x in 1 + e^x. None if it
-    does so nowhere, or if neither operand is a single exact number that the arithmetic's type
-    holds. If both are, `a` counts as the number.
+    It vanishes where it is smaller than a roundoff of that number, as e^x does in 1 + e^x. The
+    number is `a` if that is a single exact one, else `b`. None if neither is, if the arithmetic's
+    type does not hold the number, or if nothing vanishes.
     """
     number, other = (b, a)
     if a.size == 1 and a.exact:
@@ -259,7 +261,7 @@ def _errors_next_to_number(total: Errors, v: Reals, small: Bounded) -> Errors:
 
     Rounding loses no more than the smaller operand, because the other one is itself a number of the
     type: |fl(a + b) − (a + b)| ≤ min(|a|, |b|). `total` has the errors of v without that rounding,
-    which is added here. Its lost elements stay.
+    which is added here. Its lost elements, which may be infinite or NaN, stay so.
     """
     arithmetic = small.arithmetic
     size = np.where(is_finite(v), magnitude_of(v), 0.0)
@@ -279,10 +281,10 @@ def multiply(a: Any, b: Any) -> Bounded:
     """Return a·b, rounded once; 0·∞ is NaN. One of both may be a plain number or array.
 
     The product of an array with itself, the same object, is never negative. The error of a factor
-    that is spread over the other one is one that elements have in common. Raises ValueError for
+    that is broadcast over the other one is one that elements have in common. Raises ValueError for
     shapes that do not broadcast.
     """
-    a, b = arrays.pair(a, b)
+    a, b = arrays.both_bounded(a, b)
     v = np.asarray(a.v * b.v)
     is_square = a is b
     return result(
@@ -330,11 +332,11 @@ def divide(a: Any, b: Any) -> Bounded:
     A division by 0 gives an infinity or, for 0/0, NaN. Where a divisor only may be 0, the element
     is lost: any number, an infinity or NaN may stand there, and its error is infinite. One of both
     may be a plain number or array. If `b` is the sum of `a`, the same object, over axes that were
-    kept, less scatter is expected. The error of a divisor that is spread over `a` is one that
-    elements have in common. Raises ValueError for shapes that do not broadcast.
+    kept, a smaller variance is expected. The error of a divisor that is broadcast over `a` is one
+    that elements have in common. Raises ValueError for shapes that do not broadcast.
     """
     is_share_of_sum = isinstance(b, Bounded) and b.addends is a
-    a, b = arrays.pair(a, b)
+    a, b = arrays.both_bounded(a, b)
     v = np.asarray(real_function("divide")(a.v, b.v))
     return result(
         v,
@@ -351,10 +353,10 @@ def _errors_of_quotient(a: Bounded, b: Bounded, v: Reals, *, is_share_of_sum: bo
     """Return the errors of v = a/b; infinite, and the element lost, where the divisor may be 0.
 
     The last roundings of both are included, not that of the quotient; what elements have in common
-    is `common`, and not in `e`. If `is_share_of_sum`, b is a sum of the elements of a, and less
-    scatter is expected. A lost dividend stays lost. A lost divisor may be infinite: then the
-    quotient is 0, which `e` reaches in arithmetic that flushes, or, of a lost dividend or if the
-    divisor may be NaN, lost as `ANYTHING`.
+    is `common`, and not in `e`. If `is_share_of_sum`, b is a sum of the elements of a, and a
+    smaller variance is expected. A lost dividend stays lost. A lost divisor may be infinite: then
+    the quotient is 0, which `e` reaches in arithmetic that flushes, or, of a lost dividend or if
+    the divisor may be NaN, lost as `ANYTHING`.
     """
     x, y, common = _operands_of_quotient(a, b)
     e, lost = _error_bound_of_quotient(x, y, v)
@@ -380,8 +382,8 @@ def _error_bound_of_quotient(x: Bounded, y: Bounded, v: Reals) -> tuple[Bound, L
     """Return a bound on the error of v = x/y, and the lost elements.
 
     x̂/ŷ − x/y = (x̂ − x)/ŷ − (x/y)·(ŷ − y)/ŷ, with |ŷ| ≥ |y| − e. Where that is not above 0, the
-    bound is infinite, and the element lost at the level `ANYTHING`; elements of x that are lost
-    stay so. None for no error, and for no lost element.
+    bound is infinite, and the element lost at the level `ANYTHING` (NaN or any infinity may stand
+    there); elements of x that are lost stay so. None for no error, and for no lost element.
     """
     size = magnitude_of(y.v)
     if y.e is None:
@@ -398,8 +400,8 @@ def _error_bound_of_quotient(x: Bounded, y: Bounded, v: Reals) -> tuple[Bound, L
 def _may_share_error(a: Bounded, b: Bounded) -> bool:
     """Return True if elements of a product or quotient may have an error in common.
 
-    That is so where an operand has fewer elements than the other, over which it is spread, or has
-    such an error already. Of as many elements, as in [3, 1] by [1, 3], it is not noticed.
+    That is so where an operand has fewer elements than the other, over which it is broadcast, or
+    has such an error already. Of as many elements, as in [3, 1] by [1, 3], it is not noticed.
     """
     return a.size != b.size or a.may_share_error or b.may_share_error
 
@@ -407,8 +409,8 @@ def _may_share_error(a: Bounded, b: Bounded) -> bool:
 def _own_relative_error(a: Bounded, b: Bounded) -> float:
     """Return a relative error that each element of a product or quotient is allowed at the least.
 
-    It is the sum of those of the operands, their last roundings included. That of an operand which
-    is spread over the other one is common to many, and left out.
+    It is the sum of those of the operands, their last roundings included. That of an operand of
+    fewer elements, which is broadcast over the other one, is common to many, and left out.
     """
     own = 0.0
     if a.size >= b.size:
@@ -471,17 +473,17 @@ class _Operands(NamedTuple):
 def _operands_of_product(a: Bounded, b: Bounded) -> _Operands:
     """Return the factors without an error that elements of the product have in common; and that.
 
-    It is the error of a factor that is spread over the other one, as `_is_spread` decides, or what
-    the elements of one had in common before; None if there is neither, and all is among the errors
-    of the factors. Their last roundings always are.
+    It is the error of a factor that is broadcast over the other one, as `_is_broadcast` decides, or
+    what the elements of one had in common before; None if there is neither, and all is among the
+    errors of the factors. Their last roundings always are.
     """
     if not _may_share_error(a, b):
         return _Operands(a.with_rounding(), b.with_rounding(), None)
     shape = np.broadcast_shapes(a.shape, b.shape)
-    if _is_spread(b, a, shape):
+    if _is_broadcast(b, a, shape):
         common, rest = _split_factor(b.with_rounding(), len(shape))
         return _Operands(a.with_rounding(), rest, common)
-    if _is_spread(a, b, shape):
+    if _is_broadcast(a, b, shape):
         common, rest = _split_factor(a.with_rounding(), len(shape))
         return _Operands(rest, b.with_rounding(), common)
     if a.has_common and a.shape == shape:
@@ -494,14 +496,15 @@ def _operands_of_product(a: Bounded, b: Bounded) -> _Operands:
 def _operands_of_quotient(a: Bounded, b: Bounded) -> _Operands:
     """Return dividend and divisor without an error that the quotients have in common; and that.
 
-    It is the error of a divisor that is spread over the dividend, as `_is_spread` decides, such as
-    the sum that a row is divided by; or what the elements of the dividend had in common before;
-    None if there is neither, and all is among the errors of both. Their last roundings always are.
+    It is the error of a divisor that is broadcast over the dividend, as `_is_broadcast` decides,
+    such as the sum that a row is divided by; or what the elements of the dividend had in common
+    before; None if there is neither, and all is among the errors of both. Their last roundings
+    always are.
     """
     if not _may_share_error(a, b):
         return _Operands(a.with_rounding(), b.with_rounding(), None)
     shape = np.broadcast_shapes(a.shape, b.shape)
-    if _is_spread(b, a, shape):
+    if _is_broadcast(b, a, shape):
         common, rest = _split_divisor(b.with_rounding(), len(shape))
         return _Operands(a.with_rounding(), rest, common)
     if a.has_common and a.shape == shape:
@@ -509,13 +512,14 @@ def _operands_of_quotient(a: Bounded, b: Bounded) -> _Operands:
     return _Operands(a.with_rounding(), b.with_rounding(), None)
 
 
-def _is_spread(spread: Bounded, other: Bounded, shape: tuple[int, ...]) -> bool:
-    """Return True if `spread` has errors and is repeated over `other`, of the result's `shape`.
+def _is_broadcast(smaller: Bounded, larger: Bounded, shape: tuple[int, ...]) -> bool:
+    """Return True if `smaller` has errors, and is repeated over `larger`, of the result's `shape`.
 
-    False if `other` is not larger or has another shape, and if it has an error in common already.
+    False if `larger` has no more elements or another shape, and if it has an error in common
+    already.
     """
-    is_smaller = 0 < spread.size < other.size and other.shape == shape
-    return is_smaller and not spread.exact and not other.has_common
+    is_smaller = 0 < smaller.size < larger.size and larger.shape == shape
+    return is_smaller and not smaller.exact and not larger.has_common
 
 
 def _without_common(x: Bounded) -> Bounded:
@@ -524,24 +528,24 @@ def _without_common(x: Bounded) -> Bounded:
 
 
 def _split_factor(factor: Bounded, rank: int) -> tuple[Common, Bounded]:
-    """Return the relative error t of a factor, as common to all that it is spread over; the rest.
+    """Return the relative error t of a factor, common to all that it is broadcast over; the rest.
 
     The products are multiplied by 1 − t to 1 + t, and 1 − t is 1 / (1 + t / (1 − t)). `rank` is the
     product's; the rest is the factor with its values, and errors only where they are not in common,
     as of an element 0. The factor has errors, and its last rounding is among them.
     """
-    small, rest = _split_spread(factor)
+    small, rest = _split_relative(factor)
     return _common_of(factor, rank, down=_inverse_error(small), up=small), rest
 
 
 def _split_divisor(divisor: Bounded, rank: int) -> tuple[Common, Bounded]:
-    """Return the relative error t of a divisor, as common to all that it is spread over; the rest.
+    """Return the relative error t of a divisor, common to all that it is broadcast over; the rest.
 
     The quotients are multiplied by 1 / (1 + t) to 1 / (1 − t) = 1 + t / (1 − t). `rank` is the
     quotient's; the rest is the divisor with its values, and errors only where they are not in
     common, as of an element 0. The divisor has errors, and its last rounding is among them.
     """
-    small, rest = _split_spread(divisor)
+    small, rest = _split_relative(divisor)
     return _common_of(divisor, rank, down=small, up=_inverse_error(small)), rest
 
 
@@ -550,32 +554,32 @@ def _inverse_error(t: Floats) -> Floats:
     return np.where(t < 1, t / (1 - t), np.inf)
 
 
-def _split_spread(spread: Bounded) -> tuple[Floats, Bounded]:
-    """Return the relative errors of an operand, and the operand with what they leave out.
+def _split_relative(x: Bounded) -> tuple[Floats, Bounded]:
+    """Return the relative errors of an operand, and the operand with the errors that are left.
 
-    Where a relative error is not finite, as of an element 0, it is 0, and the rest keeps the
-    absolute error; elsewhere its error is 0. Variance and lost elements stay with the rest. The
-    operand has errors, and its last rounding is among them.
+    Where a relative error is not finite, as of an element 0, it is 0, and the absolute error is
+    left; elsewhere none is. Variance and lost elements (which may be infinite or NaN) stay with the
+    operand. It has errors, and its last rounding is among them.
     """
-    assert spread.e is not None
-    relative = spread.e / magnitude_of(spread.v)
+    assert x.e is not None
+    relative = x.e / magnitude_of(x.v)
     known = np.isfinite(relative)
     relative = np.where(known, relative, 0.0)
-    errors = Errors(np.where(known, 0.0, spread.e), spread.q, spread.lost)
-    rest = Bounded(spread.v, spread.dtype, spread.arithmetic, errors)
+    errors = Errors(np.where(known, 0.0, x.e), x.q, x.lost)
+    rest = Bounded(x.v, x.dtype, x.arithmetic, errors)
     rest._with_rounding = True  # All of its roundings are included.
     return relative, rest
 
 
-def _common_of(spread: Bounded, rank: int, *, down: Floats, up: Floats) -> Common:
-    """Return the relative error that all repeats of an element of `spread` share.
+def _common_of(x: Bounded, rank: int, *, down: Floats, up: Floats) -> Common:
+    """Return the relative error that all repeats of an element of `x` share.
 
-    `spread` is broadcast to an array of this rank, with new axes in front. The error is a factor
-    from 1 / (1 + `down`) to 1 + `up`; both have the shape of `spread`. Each of its elements has a
-    group, numbered in C order.
+    `x` is broadcast to an array of this rank, with new axes in front. The error is a factor from
+    1 / (1 + `down`) to 1 + `up`; both have the shape of `x`. The repeats of an element are a group,
+    numbered in C order.
     """
-    shape = (1,) * (rank - spread.ndim) + spread.shape
-    group = np.arange(spread.size).reshape(shape)
+    shape = (1,) * (rank - x.ndim) + x.shape
+    group = np.arange(x.size).reshape(shape)
     return Common(down.reshape(shape), up.reshape(shape), group)
 
 

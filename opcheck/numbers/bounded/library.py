@@ -152,7 +152,8 @@ def cos(x: Bounded) -> Bounded:
 def tan(x: Bounded) -> Bounded:
     """Return the tangent; NaN of infinities.
 
-    An element is lost, with an infinite error, if a pole may be between its argument's ends.
+    An element is lost (an infinity or NaN may stand there), with an infinite error, if a pole may
+    be between its argument's ends.
     """
     return _library("tan", x, _error_of_tan)
 
@@ -160,7 +161,8 @@ def tan(x: Bounded) -> Bounded:
 def asin(x: Bounded) -> Bounded:
     """Return the inverse sine; NaN beyond [−1, 1].
 
-    An element whose argument has an error and may be beyond is lost: its own error is infinite.
+    An element whose argument has an error and may be beyond is lost: NaN may stand there, and its
+    own error is infinite.
     """
     return _rising("asin", x)
 
@@ -168,7 +170,8 @@ def asin(x: Bounded) -> Bounded:
 def acos(x: Bounded) -> Bounded:
     """Return the inverse cosine; NaN beyond [−1, 1].
 
-    An element whose argument has an error and may be beyond is lost: its own error is infinite.
+    An element whose argument has an error and may be beyond is lost: NaN may stand there, and its
+    own error is infinite.
     """
     return _rising("acos", x)
 
@@ -201,7 +204,8 @@ def asinh(x: Bounded) -> Bounded:
 def acosh(x: Bounded) -> Bounded:
     """Return the inverse hyperbolic cosine; NaN below 1.
 
-    An element whose argument has an error and may be below 1 is lost: its own error is infinite.
+    An element whose argument has an error and may be below 1 is lost: NaN may stand there, and its
+    own error is infinite.
     """
     return _rising("acosh", x)
 
@@ -209,8 +213,8 @@ def acosh(x: Bounded) -> Bounded:
 def atanh(x: Bounded) -> Bounded:
     """Return the inverse hyperbolic tangent; infinities of ±1, NaN beyond.
 
-    An element whose argument has an error and may be ±1 or beyond is lost: its own error is
-    infinite.
+    An element whose argument has an error and may be ±1 or beyond is lost: an infinity or NaN may
+    stand there, and its own error is infinite.
     """
     return _rising("atanh", x)
 
@@ -223,9 +227,9 @@ def erf(x: Bounded) -> Bounded:
 def _rising(name: str, x: Bounded) -> Bounded:
     """Return what a function that rises or falls wherever it is defined has at `x`.
 
-    `name` is the function's in the array API. NaN where it is not defined. An element is lost, and
-    its error infinite, where an end of its argument leaves the function's domain, or has an
-    infinite value.
+    `name` is the function's in the array API. NaN where it is not defined. An element is lost (an
+    infinity or NaN may stand there), and its error infinite, where an end of its argument leaves
+    the function's domain, or has an infinite value.
     """
     return _library(name, x, _error_of_rising)
 
@@ -234,8 +238,9 @@ def _library(name: str, x: Bounded, rule: _ErrorRule) -> Bounded:
     """Return a function of the library, good to as many ULP as the arithmetic states.
 
     A unit in the last place is up to 2·u, so that k is twice as many. `name` is that of the array
-    API; `rule` returns the error that comes of the argument's, and the lost elements, and is called
-    when errors are asked for. NaN where the function is not defined.
+    API; `rule` returns the error that comes of the argument's, and the lost elements (those that
+    may be infinite or NaN), and is called when errors are asked for. NaN where the function is not
+    defined.
     """
     v = real_function(name)(x.v)
     accuracy = x.arithmetic.accuracy(name)
@@ -291,7 +296,8 @@ def _error_of_exponential(
     """Return the error of v = exp(x ± e), and the lost elements: an `_ErrorRule`.
 
     For errors δ of x below 0.5, exp(δ) − 1 ≤ δ·(1 + δ). If any is 0.5 or more, or an argument is
-    lost, all are distances to the exponentials of x − e and x + e. None for no lost element.
+    lost (it may be infinite or NaN), all are distances to the exponentials of x − e and x + e. None
+    for no lost element.
     """
     if x.lost is None and e.max(initial=0) < _SMALL_EXPONENT_ERROR:
         return magnitude_of(v) * (e * (1 + e)), None
@@ -303,10 +309,10 @@ def _error_of_rising(
 ) -> tuple[Bound, Lost | None]:
     """Return the error of v = function(x ± e), and the lost elements: an `_ErrorRule`.
 
-    The function is monotone, so that its extremes are at the interval's ends. An element is lost,
-    and its error infinite, where an end leaves the function's domain or has an infinite value. It
-    is lost too where its argument is, unless the function of an infinity is finite. None for no
-    lost element.
+    The function is monotone, so that its extremes are at the interval's ends. An element is lost
+    (an infinity or NaN may stand there), and its error infinite, where an end leaves the function's
+    domain or has an infinite value. It is lost too where its argument is, unless the function of an
+    infinity is finite. None for no lost element.
     """
     return _error_of_interval(function, x, v, arrays.errors_around(x.v, e))
 
@@ -317,7 +323,8 @@ def _error_by_slope_1(
     """Return the error of v = function(x ± e), and the lost elements: an `_ErrorRule`.
 
     The slope is at most 1, so that the error is at most e (mean value theorem). Elements whose
-    argument is lost are so, at the level `ANYTHING`; None for none. No error of infinities and NaN.
+    argument is lost are so, at the level `ANYTHING` (NaN or any infinity may stand there); None for
+    none. No error of infinities and NaN.
     """
     lost = anything_where(x.lost, lambda: True)
     return np.where(is_finite(x.v), e * 1.0, 0.0), lost
@@ -330,7 +337,7 @@ def _error_of_erf(
 
     It is e times the largest slope (mean value theorem), 2/√π·e^(−t²) for the t of the interval
     nearest to 0. To compute erf at the ends takes much longer; it is done for all if an argument is
-    lost. No error of infinities and NaN. None for no lost element.
+    lost, and so may be infinite or NaN. No error of infinities and NaN. None for no lost element.
     """
     if x.lost is not None:
         return _error_of_interval(function, x, v, e)
@@ -345,8 +352,8 @@ def _error_of_cosh(
     """Return the error of v = function(x ± e), and the lost elements: an `_ErrorRule`.
 
     The function is cosh, which turns at 0: its extremes are at the interval's ends, or there. An
-    element is lost, and its error infinite, where an end has an infinite value. It is lost too
-    where its argument is. None for no lost element.
+    element is lost (an infinity or NaN may stand there), and its error infinite, where an end has
+    an infinite value. It is lost too where its argument is. None for no lost element.
     """
     return _error_of_interval(function, x, v, e, turn=0.0)
 
@@ -390,7 +397,7 @@ def _error_of_interval(
 
     An `x` that is lost may be infinite or NaN in an implementation, and the element stays lost.
     But where the function of that infinity is a finite number, the element is not lost; in
-    arithmetic that flushes, the error reaches this number.
+    arithmetic that flushes small results to 0, the error reaches this number.
     """
     low = x.v - e
     high = x.v + e
@@ -485,7 +492,7 @@ def pow(x: Any, p: Any) -> Bounded:
     where an operand is. One of both may be a plain number or array. Raises ValueError for shapes
     that do not broadcast.
     """
-    x, p = arrays.pair(x, p)
+    x, p = arrays.both_bounded(x, p)
     v = _power_values(x.v, p.v)
     smallest_power = 0.0
     if p.exact:
@@ -529,7 +536,8 @@ def _errors_of_power(x: Bounded, p: Bounded, v: Reals) -> Errors:
     """Return the errors of v = x^p: those that come of its operands, and of a rounded p·ln x.
 
     Where a corner of both intervals has an infinite power or NaN, the error is infinite and the
-    element lost, as where an operand is. The scatter of `p` does not count.
+    element lost (an infinity or NaN may stand there), as where an operand is. The variance of `p`
+    does not count.
     """
     base = x.with_rounding()
     power = p.with_rounding()
@@ -565,8 +573,8 @@ def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, Lost | N
 
     A power is monotone in either operand, so that its extremes are at the corners of both
     intervals. An x that is never negative is not followed below 0. The distance is infinite, and
-    the element lost, where v is finite, and a corner is not or a negative power has its pole
-    between them. None for no lost element.
+    the element lost (an infinity or NaN may stand there), where v is finite, and a corner is not or
+    a negative power has its pole between them. None for no lost element.
     """
     power = real_function("pow")
     x_error = np.zeros(()) if x.e is None else arrays.errors_around(x.v, x.e)

@@ -13,7 +13,15 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.numbers.arithmetic import FLOAT32, Arithmetic, expected, grid, narrow
 from opcheck.numbers.bounded import array as arrays
-from opcheck.numbers.bounded.array import Bounded, Errors, Floats, Mask, magnitude_of, pair
+from opcheck.numbers.bounded.array import (
+    Bounded,
+    Errors,
+    Floats,
+    Mask,
+    Reals,
+    both_bounded,
+    magnitude_of,
+)
 from opcheck.numbers.bounded.choice import Indices, Truth, trunc, truth, where
 from opcheck.numbers.bounded.elementwise import union
 from opcheck.numbers.context import lifted
@@ -119,14 +127,16 @@ def hull(chosen: Bounded, admitted: Bounded, axis: int) -> Bounded:
 
     `axis` is one of `admitted` that `chosen` has not, -1 for the last; the shapes are equal without
     it. The choice is among those admitted, and an element with fewer choices repeats one. An
-    element is lost (it may be an infinity or NaN) if an admitted one is. The last rounding is among
-    the errors, and k is 0. In arithmetic that scatters, an element with more than one choice
-    scatters as far as the others are away.
+    element is lost (it may be an infinity or NaN) if an admitted one is. Where an infinity or NaN
+    is one of several different choices, the value is finite, and its error infinite. The last
+    rounding is among the errors, and k is 0. In arithmetic that scatters, an element with more than
+    one choice scatters as far as the others are away.
     """
     chosen = chosen.with_rounding()
     admitted = admitted.with_rounding()
     own_error = 0.0 if admitted.e is None else admitted.e
-    away = magnitude_of(admitted.v - np.expand_dims(chosen.v, axis))
+    v = _finite_of_several(chosen.v, admitted.v, axis)
+    away = magnitude_of(admitted.v - np.expand_dims(v, axis))
     e = np.max(away + own_error, axis=axis)
     q = None
     if chosen.arithmetic.scatters:
@@ -135,7 +145,31 @@ def hull(chosen: Bounded, admitted: Bounded, axis: int) -> Bounded:
     lost = admitted.lost
     if lost is not None:
         lost = np.asarray(np.bitwise_or.reduce(lost, axis=axis))
-    return Bounded(chosen.v, chosen.dtype, chosen.arithmetic, Errors(e, q, lost))
+    return Bounded(v, chosen.dtype, chosen.arithmetic, Errors(e, q, lost))
+
+
+def _finite_of_several(chosen: Reals, admitted: Reals, axis: int) -> Reals:
+    """Return the values `chosen`, but finite ones where several different ones are admitted.
+
+    In place of an infinity or NaN stands the first finite value along `axis` of `admitted`, or 0
+    without any: no error can reach from an infinity or NaN to a number. Where all that are admitted
+    are the same, nothing changes.
+    """
+    if arrays.is_finite(chosen).all():
+        return chosen
+    other = _first_finite(admitted, axis)
+    each = np.expand_dims(chosen, axis)
+    are_same = np.asarray((admitted == each) | ((admitted != admitted) & (each != each)), np.bool_)
+    is_replaced = ~arrays.is_finite(chosen) & ~are_same.all(axis=axis)
+    return np.where(is_replaced, other, chosen)
+
+
+def _first_finite(v: Reals, axis: int) -> Reals:
+    """Return the first finite value along `axis`, which the result lacks; 0 where there is none."""
+    finite = arrays.is_finite(v)
+    first = np.argmax(finite, axis=axis, keepdims=True)
+    values = np.take_along_axis(np.where(finite, v, np.zeros_like(v)), first, axis)
+    return np.squeeze(values, axis=axis)
 
 
 def concat(arrays: Sequence[Any], axis: int = 0) -> Bounded:
@@ -167,7 +201,7 @@ def _joined(join: Callable[..., Any], operands: Sequence[Any], axis: int) -> Bou
     for shapes that do not fit, AxisError for a missing axis.
     """
     first = next(x for x in operands if isinstance(x, Bounded))
-    parts = [pair(x, first)[0] for x in operands]
+    parts = [both_bounded(x, first)[0] for x in operands]
     v = join([x.v for x in parts], axis=axis)
     if all(x.exact for x in parts):
         return first.with_values(v, arrays.NO_ERRORS)
@@ -186,7 +220,7 @@ def _joined(join: Callable[..., Any], operands: Sequence[Any], axis: int) -> Bou
         min_relative_error = builtins.min(x.min_relative_error for x in parts)
     else:
         min_relative_error = builtins.min(x.min_total_relative_error for x in parts)
-    return parts[0].within(
+    return parts[0].with_joined_values(
         v, errors, keep_rounding=keep_rounding, min_relative_error=min_relative_error
     )
 
@@ -240,7 +274,7 @@ def pad(x: Bounded, widths: Any, constant_values: float = 0) -> Bounded:
         old = x if keep_rounding else x.with_rounding()
         return Errors(framed(old.e, 0.0), framed(old.q, 0.0), framed(old.lost, 0))
 
-    return x.within(v, errors, keep_rounding=keep_rounding, min_relative_error=0.0)
+    return x.with_joined_values(v, errors, keep_rounding=keep_rounding, min_relative_error=0.0)
 
 
 def full_like(x: Bounded, value: float) -> Bounded:
@@ -366,10 +400,10 @@ def _to_float(x: Bounded, dtype: dtypes.DType, arithmetic: Arithmetic) -> Bounde
 
 
 def _with_errors_for_lost(x: Bounded, is_lost: Mask) -> Bounded:
-    """Return `x` with infinite errors where it `is_lost`, and no lost elements.
+    """Return `x`, integers, with infinite errors where it `is_lost`, and no lost elements.
 
-    A value that is infinite or NaN there becomes 0, which an error can be around. The last rounding
-    is among the errors.
+    A lost integer may be any. A value that is infinite or NaN there becomes 0, which an error can
+    be around. The last rounding is among the errors.
     """
     x = x.with_rounding()
     zeros = np.zeros_like(x.v)
@@ -393,6 +427,7 @@ def cast_to_half(x: Bounded) -> Bounded:
     dtype = _float_type(x)
     v = x.v.astype(np.float64)
     e = _error_before_cast(x, v)
+    # What the value and both ends of its error are rounded to.
     number = dtypes.round_to(v, dtype).astype(np.float64)
     low = dtypes.round_to(v - e, dtype).astype(np.float64)
     high = dtypes.round_to(v + e, dtype).astype(np.float64)
@@ -405,15 +440,16 @@ def cast_to_half(x: Bounded) -> Bounded:
     # An error as large as the value decides nothing, overflow included.
     is_lost = is_unsure & (e < np.abs(v))
     _, largest = dtypes.limits(dtype)
+    # What may be infinite or not is a finite number here, and so are its ends.
     number = np.where(is_unsure, np.clip(number, -largest, largest), number)
     low = np.where(is_lost, np.maximum(low, -largest), np.where(is_unsure, v - e, low))
     high = np.where(is_lost, np.minimum(high, largest), np.where(is_unsure, v + e, high))
-    off = _distance_to_ends(number, low, high)
+    error = _distance_to_ends(number, low, high)
     lost = union(x.lost, is_lost if is_lost.any() else None)
     values = arrays.as_values(number, x.v.dtype)
-    if not off.any() and lost is None:
+    if not error.any() and lost is None:
         return Bounded(values, x.dtype, x.arithmetic)
-    errors = Errors(off, _variance_after_cast(x, v, number), lost)
+    errors = Errors(error, _variance_after_cast(x, v, number), lost)
     return Bounded(values, x.dtype, x.arithmetic, errors, nonnegative=x.nonnegative)
 
 
@@ -472,9 +508,10 @@ def _arithmetic_after_cast(old: Arithmetic, dtype: dtypes.DType, computes: bool)
     """Return the arithmetic of what follows a cast to the floating `dtype`.
 
     `old` is that of the number that is cast. A type of 16 bits is computed in itself if it
-    `computes`, else in `old` if that is of 16 bits, in its `half` if it has one, or in float32. A
-    wider type is computed as expected of it; or, if it `computes` and `old.everywhere` is set, in
-    `old` if that is of 16 bits. What holds for all of a node stays: `Arithmetic.turned_into`.
+    `computes`, else in `old.half`, without that in `old` if it is of 16 bits, or in float32. A
+    wider type is computed as expected of it; or, if it `computes`, `old` is of 16 bits and
+    `old.everywhere` is set, in `old.half` or without that in `old`. What holds for all of a node
+    stays: `Arithmetic.turned_into`.
     """
     # Of 16 bits are results that are rounded to such a type, or stored in one.
     is_half = old.stored is not None or old.grid.dtype.numpy.itemsize == _HALF

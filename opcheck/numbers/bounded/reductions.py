@@ -21,9 +21,9 @@ from opcheck.numbers.bounded.array import (
     Floats,
     Lost,
     Mask,
+    both_bounded,
     is_finite,
     magnitude_of,
-    pair,
 )
 from opcheck.numbers.bounded.choice import extreme
 from opcheck.numbers.bounded.elementwise import (
@@ -366,6 +366,7 @@ def _multiplied(
         u = old.arithmetic.u
         size = magnitude_of(np.asarray(v))
         each = magnitude_of(old.v)
+        # What the multiplications round, and then what the factors are off by.
         e = size * (steps * u * _SECOND_ORDER)
         if old.e is not None:
             largest = multiply(each + old.e)
@@ -384,6 +385,7 @@ def _multiplied(
             e = e + _error_of_flushed_products(size, most, least, steps, old.arithmetic.floor)
         q = None
         if old.arithmetic.scatters:
+            # Relative variances of factors add up.
             q = (size * u) ** 2 * ((steps + 1) / 3)
             if old.q is not None:
                 relative = np.nan_to_num(old.q / each**2, posinf=np.inf)
@@ -517,11 +519,11 @@ def bilinear(
     One of `a` and `b`, and the addend, may be plain arrays. Raises what `product` raises, and
     ValueError for an addend that does not broadcast.
     """
-    a, b = pair(a, b)
+    a, b = both_bounded(a, b)
     v = product(a.v, b.v)
     min_relative_error = a.min_total_relative_error + b.min_total_relative_error
     if addend is not None:
-        addend, _ = pair(addend, a)
+        addend, _ = both_bounded(addend, a)
         v = v + addend.v
         min_relative_error = builtins.min(min_relative_error, addend.min_total_relative_error)
         terms = terms + 1

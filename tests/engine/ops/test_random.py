@@ -41,3 +41,12 @@ def test_a_multinomial_of_no_batch_has_no_samples(classes):
     node = Node(OpVersion("", "Multinomial", 7), (np.empty((0, classes), np.float32),), {})
     (outcomes,) = evaluate(node)
     assert outcomes.shape == (0, 1)
+
+
+@pytest.mark.parametrize("mean", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("name", ["RandomNormal", "RandomNormalLike"])
+def test_a_normal_distribution_has_a_finite_mean(name, mean):
+    attributes = {"mean": mean, "shape": [3]} if name == "RandomNormal" else {"mean": mean}
+    inputs = () if name == "RandomNormal" else (DATA,)
+    with pytest.raises(NotSupported):
+        evaluate(Node(OpVersion("", name, 22), inputs, attributes))

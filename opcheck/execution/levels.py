@@ -54,7 +54,7 @@ def demands(
     yield from _mutants_in_situations(in_situations)
     yield from _sentences(cases)
     yield from _situations(cases)
-    yield from _defects(cases, ledgers)
+    yield from defects(cases, ledgers)
     yield from _types(cases)
     yield from _refusals(cases)
     yield from _rests(cases)
@@ -168,7 +168,7 @@ def _newest_versions(cases: Iterable[Case]) -> dict[str, OpVersion]:
     return {case.op.name: case.op for case in sorted(cases, key=attrgetter("op"))}
 
 
-def _defects(cases: Sequence[Case], ledgers: Iterable[Ledger]) -> Iterator[Shown]:
+def defects(cases: Sequence[Case], ledgers: Iterable[Ledger]) -> Iterator[Shown]:
     """Yield each known defect of an engine in each version, with the cases that show it.
 
     A demand names the engine and the defect's id. Defects of no operator, such as stray crashes,

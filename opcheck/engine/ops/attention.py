@@ -172,11 +172,11 @@ def attended(heads: Heads) -> Array:
 def masked(since: int, mask: Array, shape: tuple[int, ...], least: int) -> tuple[Array, Array]:
     """Return the keys that a mask shows, and what it adds to scores; None for either missing.
 
-    mask: booleans, or numbers of which -inf hides a key and others are added; None for no mask.
-    shape: that of the scores, to which both results broadcast; of numbers, the second is 0 at
-    hidden keys. least: the keys that are no padding, before which a mask may not end. Since version
-    24 a mask of fewer keys than the scores is padded with hidden ones; a mask of one key may be
-    broadcast: MASK_OF_ONE_KEY.
+    A mask of booleans adds nothing: the second is None. Without a mask (None) both are None. In a
+    mask of numbers -inf hides a key, where 0 is added, and others are added. shape: that of the
+    scores, to which both results broadcast. least: the number of keys that are no padding, which a
+    mask must have at least. Since version 24 a mask of fewer keys than the scores is padded with
+    hidden ones; a mask of one key may be broadcast: MASK_OF_ONE_KEY.
 
     Raises InvalidNode for a mask that does not broadcast to the scores or ends before `least`,
     NotSupported for one that adds NaN or +infinity. Integers are added, or raise InvalidNode:
@@ -230,9 +230,10 @@ Compute: TypeAlias = Callable[[Heads], tuple[Array, Array]]
 
 
 def root_of_scale(heads: Heads) -> Any:
-    """Return sqrt(scale) as a number of the kind in force.
+    """Return sqrt(scale): a float, or a number with its error bound where formulas compute bounds.
 
-    scale is "1/sqrt(head_size)" by default. It may be 0, of which the root is 0.
+    scale is the attribute, or "1/sqrt(head_size)" if that is None. It may be 0, of which the root
+    is 0.
     """
     scale = heads.attributes.scale
     real = xp.real(heads.q.shape[3] if scale is None else scale)
@@ -241,7 +242,7 @@ def root_of_scale(heads: Heads) -> Any:
 
 
 def all_digits(x: Array, dtype: np.dtype[Any]) -> Array:
-    """Return `x` as it is: nothing is rounded between two operations."""
+    """Return `x` as it is: nothing is rounded to `dtype` between two operations."""
     return x
 
 
@@ -495,6 +496,7 @@ def check_limits(attributes: Attributes) -> None:
     Those are a scale or softcap that is negative, infinite or NaN, and a window below -1. A scale
     of None or 0 passes, and so does a softcap of 0.
     """
+    # A window of -1, which is none, passes as 0.
     limits = (
         attributes.scale or 0.0,
         attributes.softcap,
@@ -648,8 +650,8 @@ def stored(x: Array, dtype: np.dtype[Any]) -> Array:
 def root_in_float32(heads: Heads) -> Any:
     """Return sqrt(scale) as the function body has it, in float32 also of tensors of float64.
 
-    Without a scale (None) that is 1 / sqrt(head_size), whose head_size is not 0. Of other tensors
-    the root is as exact as the kind of numbers in force.
+    Without a scale (None) that is 1 / sqrt(head_size), whose head_size is not 0. For other tensors
+    the root is that of `root_of_scale`, not rounded to float32.
     """
     if heads.q.dtype != np.float64:
         return root_of_scale(heads)

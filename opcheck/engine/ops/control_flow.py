@@ -217,6 +217,7 @@ def loop_versions(
     states: Values = initial
     rows: list[Values] = []
     is_mutant = steps != LoopSteps()
+    # The iterations that run for certain: the budget refuses too many before the first.
     foreseen = 0 if is_mutant or has_cond or trip_count is None else trip_count
     with budget.iterating(foreseen) as held:
         for i in count():
@@ -636,7 +637,10 @@ def one_iteration_less(i: int, trip_count: int | None, cond: bool, has_cond: boo
 
 
 def trip_count_ignored(i: int, trip_count: int | None, cond: bool, has_cond: bool) -> bool:
-    """Mutant: where there is a condition it alone ends the loop; 64 more iterations prove that."""
+    """Mutant: where there is a condition it alone ends the loop.
+
+    It still ends 64 iterations after the trip count, which is enough to differ from it.
+    """
     if has_cond:
         return cond and i < (trip_count or 0) + 64
     return continues(i, trip_count, cond, has_cond)

@@ -325,6 +325,7 @@ def transformed(matrix: NDArray[Any], x: Array, axis: int) -> Array:
 
     matrix: M, which need not be square. The elements of the result lie along its first axis.
     """
+    # As one product: kron(M, M) times the elements. The error bound is of two products of M.
     both = partial(np.tensordot, axes=([1], [axis]))
     return xp.bilinear(np.kron(matrix, matrix), x, both, 2 * matrix.shape[1])
 

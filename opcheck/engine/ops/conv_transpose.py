@@ -256,10 +256,12 @@ def windows_along(since: int, placement: Placement, n: int) -> AxisWindows:
             size = size_under_same(since, length, stride)
         before = padding_before(since, placement, reached - size)
     reject(size < 0 or not kernel, f"an output of size {size}, a kernel of {kernel}")
+    # The padding is computed for an output_shape; VALID has none.
     if placement.output_shape is not None and placement.auto_pad == "VALID":
         leave_open("nothing is said of VALID beside output_shape")
     check_image(size, length)
     if since == 1 and added and SIDE_OF_OUTPUT_PADDING.reading() == "beginning":
+        # The places that output_padding adds come first: all products fall later.
         before -= added
     return AxisWindows(size, kernel, stride, dilation, before, length)
 
@@ -334,7 +336,11 @@ def added_up(X: Array, W: Array, B: Array, windows: Windows, group: int) -> Arra
 
 
 def most_taps(axis: AxisWindows) -> int:
-    """Return how many places of the kernel may fall on one element along an axis, at the most."""
+    """Return how many products may fall on one element of the output along an axis, at the most.
+
+    axis: the windows, one for each element of the input.
+    """
+    # Of the kernel's places, those that fall on one element are stride / gcd apart.
     return min(axis.size, -(-axis.kernel * gcd(axis.stride, axis.dilation) // axis.stride))
 
 
@@ -360,6 +366,7 @@ def has_lonely_weight(
 
     is_infinite: 1 for each weight that is infinite or NaN, else 0, of W's shape; shape: that of X.
     """
+    # How many infinite weights meet an element, and how many there are for the output's channel.
     met = folded(windows, group, is_infinite, np.ones(shape))
     channels, filters_of_group = is_infinite.shape[:2]
     split = is_infinite.reshape(group, channels // group, filters_of_group, -1)

@@ -57,9 +57,10 @@ Transform: TypeAlias = Callable[[Array, Request], Array]
 
 
 def exactly(y: NDArray[Any]) -> Array:
-    """Return longdouble numbers `y` in the kind in force, as the sum of two float64 numbers.
+    """Return longdouble numbers `y` as formulas compute with them: with more digits than float64.
 
-    Plain numbers are rounded to float64. Infinity, NaN and what float64 does not reach become NaN.
+    They are the sum of two float64 numbers, which bounded arithmetic keeps; plain arrays round it
+    to float64. Infinity, NaN and what float64 does not reach become NaN.
     """
     high = y.astype(np.float64)
     return xp.astype(high, np.float64) + xp.astype((y - high).astype(np.float64), np.float64)
@@ -84,6 +85,7 @@ def turns(rows: int, columns: int, length: int) -> tuple[Array, Array]:
     by_quarter = (near, -far, -near, far)
     cosines = np.choose(quarter % 4, by_quarter)
     sines = np.choose((quarter + 3) % 4, by_quarter)
+    # Numbers 0 with the errors that each factor may have, in unit roundoffs.
     one = xp.astype(np.ones(product.shape), np.float64)
     room = xp.inexact(one, 8 + 4 * log2(length) + 6 * np.pi / length * product) - one
     return exactly(cosines) + room, exactly(sines) + room
@@ -421,9 +423,9 @@ def last_value_left_out(x: Array, request: Request) -> Array:
 
 
 def with_factors_in(kind: Any, x: Array, request: Request) -> Array:
-    """Mutant: the factors are rounded to a type of fewer digits.
+    """Mutant: the factors are rounded to `kind`, a type of fewer digits, unless it is folded.
 
-    If the transform is folded, raises MemoryError for more than 2^28 factors.
+    A folded transform is right: raises MemoryError for more than 2^28 factors.
     """
     if request.folded:
         return transformed(x, request)

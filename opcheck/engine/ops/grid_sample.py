@@ -155,7 +155,8 @@ class Sampling:
 
     Attributes:
         mode: nearest, linear or cubic.
-        wide: Roundings of float32 in units of the arithmetic, where that is wider than one tensor.
+        wide: How large a rounding of float32 is in unit roundoffs of the arithmetic, if that is
+            float64 and one tensor is not; else 0.
         first_border: The first border of reflections, from align_corners.
         reflect: Brings coordinates in bound.
         rounding: Which pixel is the nearest; "nearest even", which version 16 does not state.
@@ -232,12 +233,13 @@ def locations_along(
     sampling: Sampling,
     denormalize: Denormalize,
 ) -> AxisLocations:
-    """Return the locations `g`, [N, count], along axis `number`, which has this length.
+    """Return where the locations `g`, [N, count], are along axis `number`, which has this length.
 
-    since: 16, or 20 for later versions; `denormalize` returns the terms of coordinates, and `g` is
-    finite. In mode nearest, halfway between two pixels the even one is the nearest; in version 16,
-    and where a location beyond -1 and 1 is reflected, that or the other one: UNSTATED_TIES. In mode
-    cubic, pixels outside follow CUBIC_EDGES.
+    g: finite, from -1 to 1 within the image; denormalize: returns the terms whose sum is a
+    coordinate in pixels; since: 16, or 20 for later versions. In mode nearest, halfway between two
+    pixels the even one is the nearest; in version 16, and where a location beyond -1 and 1 is
+    reflected, that or the other one: UNSTATED_TIES. In mode cubic, pixels outside follow
+    CUBIC_EDGES.
     """
     terms = denormalize(g, length, sampling.align_corners)
     roundings = _ROUNDINGS * max(sampling.wide, 1.0)
@@ -249,13 +251,14 @@ def locations_along(
         first = sampling.first_border(sampling.align_corners)
         place = sampling.reflect(place, first, last - first)
     values = xp.values_of(place)
+    # Exact is a coordinate if float32 has each intermediate result of either formula for it.
     steps = length - sampling.align_corners
     are_exact = are_float32(g, g + 1, g * steps, (g + 1) * steps, unbound)
     are_exact &= g + 1 - 1 == g  # else 1 is all that is left of the sum
     are_beyond = np.abs(g) > 1
     off = _OFF * (np.abs(g) + 1) * length
     has_zeros = sampling.padding_mode == "zeros"
-    # Behind the third pixel beyond the image nothing changes.
+    # With zeros, all locations from the third pixel beyond the image on have the value 0.
     low, high = (-3, length + 2) if has_zeros else (0, last)
     neighbors = nearest_pixels_of(
         values,
@@ -380,10 +383,11 @@ def with_unstated_ties(
 
 
 def have_pixels_outside(values: FloatArray, last: int, are_exact: Mask) -> bool:
-    """Return True if some of the four pixels of a coordinate, in bound, lie outside and count.
+    """Return True if some cubic average has a share of a pixel outside of the image.
 
-    `last` is the last pixel. Of a location at a pixel (`are_exact`) no other counts, and one that
-    is 2 pixels and more before the first, or more than 2 behind the last, has zeros alone.
+    values: coordinates along an axis, in pixels, reflected if the mode says so; last: the last
+    pixel. An average is of four pixels. At a pixel itself (`are_exact`) no other has a share; and
+    about 2 pixels or more outside of the image all four are outside: nothing is to be decided.
     """
     is_a_pixel = are_exact & (values % 1 == 0) & (values >= 0) & (values <= last)
     is_inside = (values >= 1) & (values <= last - 1)
@@ -431,15 +435,19 @@ def nearest_pixels(X: Array, axes: Sequence[Neighbors]) -> Array:
 
 
 def weights(kernel: Kernel, place: FloatArray, at: FloatArray) -> FloatArray:
-    """Return the weights of the pixels `at`, by their distance from `place`, in exact numbers."""
+    """Return the weights of the pixels `at`, by their distance from `place`, in plain float64.
+
+    place, at: coordinates along one axis, in pixels, which broadcast to each other.
+    """
     exact: FloatArray = kernel(np.abs(place - at))
     return exact
 
 
 def weights_in_float32(kernel: Kernel, wide: float, place: Array, at: Array) -> Array:
-    """Return the weights of the pixels `at`, with the roundings of float32 if that is poorer.
+    """Return the weights of the pixels `at`, by their distance from `place`.
 
-    wide: the roundings of float32 in units of the arithmetic; 0 where that is no wider.
+    wide: how large a rounding of float32 is in unit roundoffs of a wider arithmetic: the weights
+    have errors of 8 of these; 0 if the arithmetic is no wider.
     """
     return xp.inexact(kernel(xp.abs(place - at)), 8 * wide)
 
@@ -466,6 +474,7 @@ def averages(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Arr
     places = [xp.reshape(axis.place, (X.shape[0], 1, axis.place.shape[1])) for axis in axes]
     for number, axis in enumerate(axes):
         if axis.pixels is not None:
+            # X with its surroundings: pixel 0 is now number _PADDING.
             X = xp.take(X, axis.pixels, axis=2 + number)
             places[number] = places[number] + float(_PADDING)
     take = partial(sampled, pads=[(1, 1)] * len(places), reach=reach)
@@ -487,11 +496,12 @@ def cast_averages(X: Array, Y: Array, values: Sequence[FloatArray], reach: int) 
     coordinates along each axis; reach: 1 of linear averages, 2 of cubic ones. Raises NotSupported,
     while judging, where float32 does not compute averages exactly, as a rounding decides.
     """
-    # Of small elements and such coordinates, averages are exact in float32.
+    # Averages are exact in float32 if elements are no larger than 2^12, and all coordinates are
+    # multiples of 1/16, or of 1/2 for cubic weights, which are of the third degree.
     steps = 16 if reach == 1 else 2
-    is_sharp = all((place * steps % 1 == 0).all() for place in values)
-    is_sharp = is_sharp and np.abs(X).max(initial=0) <= 2**12
-    if not is_sharp:
+    are_exact = all((place * steps % 1 == 0).all() for place in values)
+    are_exact = are_exact and np.abs(X).max(initial=0) <= 2**12
+    if not are_exact:
         leave_open("no type tells how averages of integers are rounded")
     elif not np.array_equal(Y, np.round(Y)):
         match CAST_OF_AVERAGES.reading():
@@ -620,7 +630,8 @@ def grid_sample(
     are_none = ~np.isfinite(xp.values_of(grid))
     if are_none.any():
         grid = xp.where(are_none, xp.zeros_like(grid), grid)
-    # What is computed in float32 beside a tensor of float64 rounds so often in units of float64.
+    # If only one of the tensors is of float64, the other's float32 rounds by this many unit
+    # roundoffs of float64; 0 if the types do not differ so.
     wide = 2.0**29 * ((X.dtype == np.float64) != (grid.dtype == np.float64))
     sampling = sampler.sampling(Sampling(mode.removeprefix("bi"), padding_mode, is_aligned, wide))
     X = sampler.X(X)

@@ -113,8 +113,8 @@ TIES = "which of more than two equal elements is meant"
 def is_nan(x: Array) -> NDArray[np.bool_]:
     """Return a mask, plain booleans, of the elements that are NaN; integers never are."""
     values = seen(x)
-    found: NDArray[np.bool_] = np.asarray(values != values, bool)
-    return found
+    mask: NDArray[np.bool_] = np.asarray(values != values, bool)
+    return mask
 
 
 def with_nan_as_read(x: Array, axes: int | Axes) -> Array:
@@ -158,7 +158,11 @@ def norm_of_all(x: Array, axes: Axes, p: float) -> Array:
 
 
 def scaled_norm_of_all(x: Array, axes: Axes, p: float) -> Array:
-    """Return the norm with the errors of shares of the maximum, or of the mean of powers."""
+    """Return (Σ |x|^p)^(1/p) along `axes`, kept with length 1, with the errors of two other ways.
+
+    Values are those of `norm_of_all`. The ways are a norm of shares of the largest element, times
+    that element, and a norm from the mean of the powers.
+    """
     return xp.inexact(norm_of_all(x, axes, p), 4 + 2 / p)
 
 
@@ -252,10 +256,10 @@ class Attributes:
         )
 
     def padding_at_the_ends(self, windows: Windows) -> Sequence[int]:
-        """Return the padding behind each spatial axis; 0 without pads.
+        """Return how many elements of padding count_include_pad counts behind each spatial axis.
 
-        Under SAME it is more than the padding: the span of all windows, so that each lies within
-        it.
+        Without pads, as for VALID, none. Under SAME all that windows reach counts: instead of the
+        padding the span of all windows is returned, which is never less.
         """
         if self.auto_pad.startswith("SAME"):
             return [axis.span for axis in windows.axes]
@@ -265,9 +269,9 @@ class Attributes:
 
 
 def started_within(windows: Windows) -> Windows:
-    """Return those windows that start before the padding at the end of each axis.
+    """Return the windows without those that start in the padding at the end of an axis.
 
-    The windows of an axis are in order: there may be fewer of them, from the first on.
+    These are the last ones of the axis, if there are any.
     """
     axes = (
         replace(axis, size=min(axis.size, up(axis.length + axis.begin, axis.stride)))
@@ -357,6 +361,7 @@ def average_pool(
         ),
     )
     count = divisor(windows, padded, count_include_pad)
+    # Padding alone, which does not count: the text divides by 0 elements.
     is_open = are_in_padding(windows) & (not count_include_pad)
     total = xp.sums(X, windows.sums, windows.terms)
     # A float16 would round the count.
@@ -595,7 +600,11 @@ def maxima_of_windows(
 
 
 def one_of_ends(first: NDArray[np.intp], last: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the first or the last place of the maximum of each window: INDEX_OF_TIES."""
+    """Return the first or the last place of the maximum of each window, by INDEX_OF_TIES.
+
+    first, last: [N, C, windows], as `ends_of_maxima` returns them; equal where there is one
+    maximum.
+    """
     if (first == last).all():
         return first
     return last if INDEX_OF_TIES.reading() == "last" else first

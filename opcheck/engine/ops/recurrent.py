@@ -193,42 +193,43 @@ def scales_by_place(names: Sequence[str], values: Sequence[float], scale: str) -
     a value. Raises InvalidNode if a value is left over, or missing for one without a default.
     """
     reject(len(values) > len(names), f"{len(values)} values of {scale} for {len(names)} functions")
-    given = {k: value for k, value in enumerate(values) if has_scale(names[k], scale)}
+    value_by_place = {k: value for k, value in enumerate(values) if has_scale(names[k], scale)}
     for k, name in enumerate(names):
-        if has_scale(name, scale) and k not in given and default_scale(name, scale) is None:
+        is_missing = has_scale(name, scale) and k not in value_by_place
+        if is_missing and default_scale(name, scale) is None:
             raise InvalidNode(f"{name} has no {scale}: its place in the list is missing")
-    return given
+    return value_by_place
 
 
 def scales_of(
     names: Sequence[str], values: tuple[float, ...], scale: str, *, has_defaults: bool
 ) -> list[dict[str, float]]:
-    """Return the keyword of each activation for one scale, alpha or beta: {} if it takes none.
+    """Return the value of alpha or of beta for each activation, as a keyword: {"alpha": 0.1}.
 
-    names: of ACTIVATIONS. The values are consumed in the order of the activations, by all or by
-    those that take one: PLACE_OF_A_SCALE; by use, values that are left over do not count. Where
-    none is left, the scale is the default of the operator so named, if the version `has_defaults`,
-    as all but GRU-1 have.
+    It is {} for an activation that takes none. names: of ACTIVATIONS; scale: alpha or beta.
+    The values are consumed in the order of the activations, by all or by those that take one:
+    PLACE_OF_A_SCALE; by use, values that are left over do not count. Where none is left, the scale
+    is the default of the operator so named, if the version `has_defaults`, as all but GRU-1 have.
 
     Raises NotSupported for a scale without a value and a default. Raises InvalidNode, where each
     activation consumes a value, for values left over and for one that is missing without a default.
     """
     takers = [k for k, name in enumerate(names) if has_scale(name, scale)]
-    given = scales_by_use(names, values, scale)
-    is_same_by_place = all(values[k : k + 1] == (x,) for k, x in given.items())
+    value_by_place = scales_by_use(names, values, scale)
+    is_same_by_place = all(values[k : k + 1] == (x,) for k, x in value_by_place.items())
     is_open = len(values) > len(takers) or not is_same_by_place
     if is_open and PLACE_OF_A_SCALE.reading() == "by_place":
-        given = scales_by_place(names, values, scale)
-    found: list[dict[str, float]] = []
+        value_by_place = scales_by_place(names, values, scale)
+    keyword_of_each: list[dict[str, float]] = []
     for k, name in enumerate(names):
         if k not in takers:
-            found.append({})
+            keyword_of_each.append({})
             continue
-        value = given.get(k, default_scale(name, scale) if has_defaults else None)
+        value = value_by_place.get(k, default_scale(name, scale) if has_defaults else None)
         if value is None:
             raise_unspecified("the default of a scale")
-        found.append({scale: value})
-    return found
+        keyword_of_each.append({scale: value})
+    return keyword_of_each
 
 
 def clipped(x: Tensor, clip: float | None) -> Tensor:
@@ -306,15 +307,15 @@ Cell: TypeAlias = Callable[[Step], tuple[Tensor, ...]]
 def sum_of_products(
     parts: Sequence[Tensor], weights: Tensor, addend: Tensor | None = None
 ) -> Tensor:
-    """Return [x, 1, …, 1] @ `weights` plus an addend, as one sum of products.
+    """Return [x, 1, …, 1] @ `weights` plus an addend, as one sum of products with one error bound.
 
     parts: x, cut along its columns, each part [batch_size, its columns], together n; weights:
     [n + m, hidden_size], where the last m rows are biases, which the ones multiply; addend: of the
     result's shape, [batch_size, hidden_size], or None for nothing.
     """
     first = parts[0]
-    count = weights.shape[0] - sum(part.shape[1] for part in parts)
-    ones = xp.astype(np.ones((first.shape[0], count), np.float32), first.dtype)
+    number_of_biases = weights.shape[0] - sum(part.shape[1] for part in parts)
+    ones = xp.astype(np.ones((first.shape[0], number_of_biases), np.float32), first.dtype)
     # Joined once: a layer does this for each gate of each step.
     x = xp.concat([*parts, ones], axis=1)
     return xp.bilinear(x, weights, matmul, x.shape[1], addend)
@@ -415,10 +416,11 @@ def rnn_step(step: Step) -> tuple[Tensor]:
 def times_of_steps(
     attributes: "Attributes", k: int, steps: int, lengths: NDArray[np.int64]
 ) -> Times:
-    """Return the time of each step of each sequence in direction `k`, [steps, batch_size, 1].
+    """Return which element of X each step of each sequence reads, [steps, batch_size, 1].
 
-    lengths: [batch_size], from 0 to `steps`. In reverse a sequence begins with its last element;
-    what lies behind its end stays there.
+    k: the direction, 0 or 1; steps: those of X; lengths: of the sequences, [batch_size], from 0 to
+    `steps`. Forwards step t reads element t. In reverse a sequence begins with its last element,
+    and the padding behind its end is still read last, in its order.
     """
     t = np.arange(steps).reshape(-1, 1)
     is_turned = (t < lengths) & attributes.is_reverse(k)
@@ -741,8 +743,10 @@ def run_direction(
 ) -> tuple[Tensor, Sequence[Tensor]]:
     """Return Y, [seq_length, batch_size, hidden_size], and the last states of direction `k`.
 
-    lengths: the steps of each sequence; activations: those of this direction. Behind the end of a
-    sequence the states stay, and Y may be anything. The last states of a sequence without steps are
+    The states are Y_h and, of LSTM, Y_c, each [batch_size, hidden_size]. tensors: with seq_length
+    first; lengths: the steps of each sequence, [batch_size]; activations: those of this direction.
+    Behind the end of a sequence the states stay, and Y may be anything: see `anything_like`. The
+    last states of a sequence without steps are
     the initial ones, or 0: NO_STEPS.
     """
     X = tensors.X
@@ -752,27 +756,29 @@ def run_direction(
     peepholes = peepholes_of(tensors, layer.weights_of(k))
     states = initial_states(layer, tensors, k)
     times = layer.times(attributes, k, steps, lengths)
-    is_alive = (np.arange(steps).reshape(-1, 1) < lengths)[:, :, np.newaxis]
+    # A mask of the steps before the end of each sequence, [steps, batch_size, 1].
+    is_within = (np.arange(steps).reshape(-1, 1) < lengths)[:, :, np.newaxis]
     X = xp.take_along_axis(X, times, axis=0)
     outputs = []
     for t in range(steps):
         step = Step(X[t], states, weights, peepholes, activations, attributes.flag)
-        new = layer.cell(step)
-        output = new[0]
-        if layer.stops and not is_alive[t].all():
-            pairs = zip(new, states, strict=True)
-            new = tuple(xp.where(is_alive[t], after, before) for after, before in pairs)
-            output = xp.where(is_alive[t], new[0], xp.zeros_like(new[0]))
-        states = new
+        next_states = layer.cell(step)
+        output = next_states[0]
+        if layer.stops and not is_within[t].all():
+            pairs = zip(next_states, states, strict=True)
+            next_states = tuple(xp.where(is_within[t], after, before) for after, before in pairs)
+            output = xp.where(is_within[t], output, xp.zeros_like(output))
+        states = next_states
         outputs.append(output)
     if outputs:
         Y = xp.stack(outputs, axis=0)
     else:
         Y = xp.astype(np.zeros((0, batch_size, hidden_size)), X.dtype)
     if layer.restores_order:
+        # Turning a sequence around twice restores it.
         Y = xp.take_along_axis(Y, times, axis=0)
-    if layer.hides_padding and not is_alive.all():
-        Y = xp.where(is_alive, Y, anything_like(Y))
+    if layer.hides_padding and not is_within.all():
+        Y = xp.where(is_within, Y, anything_like(Y))
     return Y, layer.last(without_steps(states, lengths), Y)
 
 
@@ -824,10 +830,10 @@ def without_steps(states: Sequence[Tensor], lengths: NDArray[np.int64]) -> Seque
 
 
 def anything_like(Y: Tensor) -> Tensor:
-    """Return numbers, in the shape of Y, that any number is as good as.
+    """Return 2^-200 in the shape of Y, off by 2^70 unit roundoffs: any but a huge number passes.
 
-    They stand where the text defines none. They are next to 0, and a 0 in most types: a 0 that is
-    not exact is computed again in wider numbers, which takes long.
+    It stands where the text defines no number. Most types round it to 0; it is not 0, as a 0 with
+    an error is computed again in wider numbers, which takes long.
     """
     return xp.inexact(xp.full_like(Y, 2.0**-200), 2.0**270)
 
@@ -1053,13 +1059,17 @@ def joined_with_R_transposed(W: Tensor, R: Tensor, *biases: Tensor) -> Tensor:
 
 
 def joined_in_order(order: Sequence[int], count: int, *parts: Tensor) -> Tensor:
-    """Mutant: the gates stand in another order in the first `count` of W, R and the biases."""
+    """Mutant: the gates stand in another order in the first `count` of W, R and the biases.
+
+    order: for each place in the text's order, the place in `parts` where the gate is read. parts:
+    as of `joined_weights`, which this replaces: a row for each gate and hidden unit.
+    """
     gates = len(order)
-    moved = []
+    reordered = []
     for x in parts[:count]:
         blocks = xp.reshape(x, (gates, x.shape[0] // gates, x.shape[1]))
-        moved.append(xp.reshape(blocks[order], x.shape))
-    return xp.concat([*moved, *parts[count:]], axis=1)
+        reordered.append(xp.reshape(blocks[order], x.shape))
+    return xp.concat([*reordered, *parts[count:]], axis=1)
 
 
 def layer_mutants(layer: Layer) -> NamedMutants[Layer]:
@@ -1107,9 +1117,10 @@ def layer_mutants(layer: Layer) -> NamedMutants[Layer]:
 def gate_order_mutants(
     layer: Layer, name: str, gates: str, order: Sequence[int]
 ) -> NamedMutants[Layer]:
-    """Return the mutants that take the gates in another order in W, in R and in the biases.
+    """Return three mutants that take the gates in another order: in all weights, W and R, or W.
 
-    gates: the order in words; order: the place of each gate in the text's order.
+    They are by name, which begins with `name`. gates: the order in words; order: for each place in
+    the text's order, the place where the mutant reads the gate.
     """
     places = {"": (4, ""), "_in_W_and_R": (2, " in W and R, not in B"), "_in_W": (1, " in W alone")}
     return {
@@ -1214,9 +1225,10 @@ declare_mutants(RNN, rnn, RNN_LAYER, RNN_CELLS, {})
 
 
 def slice_mutants(layer: Layer, gates: Sequence[str]) -> NamedMutants[Layer]:
-    """Return the mutants in which a gate reads the weights of another one, too, or both do.
+    """Return mutants in which one gate reads the weights of another, or two gates exchange them.
 
-    gates: their names in the text's order. Biases are right, or not: each is a mutant of its own.
+    There are two for each case: with the biases of the other gate, and with the right ones. gates:
+    their names in the text's order.
     """
     mutants: dict[str, tuple[str, Layer]] = {}
     for (one, gate), (other, read) in permutations(enumerate(gates), 2):
@@ -1233,10 +1245,10 @@ def slice_mutants(layer: Layer, gates: Sequence[str]) -> NamedMutants[Layer]:
 
 
 def gate_slices(layer: Layer, order: Sequence[int], name: str, text: str) -> NamedMutants[Layer]:
-    """Return the mutants that take the slices of gates in `order`.
+    """Return two mutants that take the slices of gates in `order`, by name, each with a text.
 
-    There are two: of W, R and the biases, and of W and R alone. name, text: how those of both
-    begin, to which they add where.
+    One takes those of W, R and the biases so, the other those of W and R alone. order: the place
+    where each gate is read; name, text: the beginning of their names and texts, before the place.
     """
     return {
         f"{name}{suffix}": (

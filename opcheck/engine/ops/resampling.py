@@ -401,8 +401,11 @@ TRANSFORMATIONS: Mapping[str, Transformation] = {
 class Coordinates:
     """x_original of each element of the output along an axis, as sums of terms.
 
-    If they are exact, float32 has them, and everything that they are made of. Otherwise float64
-    rounds far less than they may be off.
+    Attributes:
+        axis: The axis.
+        terms: What x_original is the sum of, each of shape [length_resized].
+        are_exact: float32 has all coordinates, and everything that they are made of, without
+            rounding. Otherwise `error` says how far they may be off.
     """
 
     axis: Axis
@@ -468,8 +471,9 @@ def is_power_of_2(n: int) -> bool:
 def coordinates_along(axis: Axis, transformation: str) -> Coordinates:
     """Return the coordinates by the transformation of this name, a key of TRANSFORMATIONS.
 
-    Of align_corners the only element of an output lies at the first, the middle or the last place
-    of the input: CORNERS_OF_ONE_ELEMENT.
+    They are marked as exact if float32 has the step between them, each term and each sum, so that
+    no order of computing in float32 can round. Of align_corners the only element of an output lies
+    at the first, the middle or the last place of the input: CORNERS_OF_ONE_ELEMENT.
     """
     transform = TRANSFORMATIONS[transformation]
     x_resized = np.arange(axis.length_resized, dtype=np.float64)
@@ -477,6 +481,7 @@ def coordinates_along(axis: Axis, transformation: str) -> Coordinates:
     step = transform.step(axis)
     are_exact = is_power_of_2(step.denominator) and is_float32(float(step))
     if transform.step is step_of_scale:
+        # An implementation may divide by the scale, or multiply by 1 / scale: both are exact.
         are_exact = are_exact and is_power_of_2(axis.scale.denominator)
     are_exact = are_exact and all(map(is_float32, (*terms, sum(terms))))
     return Coordinates(axis, terms, are_exact)
@@ -507,7 +512,7 @@ NEAREST_MODES: Mapping[str, Rounding] = {
 
 
 def normalized(weights: Array) -> Array:
-    """Return weights so that those of each average, along axis 1, have the sum 1.
+    """Return weights divided by their sum along axis 1, so that those of each average add up to 1.
 
     Where their sum is 0 they become NaN or infinite.
     """
@@ -521,10 +526,10 @@ class Filter:
     Attributes:
         kernel: The weight of an element, from its distance.
         reach: How many elements on either side may have a weight.
-        stretch: Makes the kernel wider.
+        stretch: The factor by which the kernel is wider; 1 without antialias.
         excludes_outside: Elements outside of the input have the weight 0. Otherwise they are those
             at its edge.
-        normalize: Makes the sum of weights 1 that would be another.
+        normalize: Divides the weights of each average by their sum.
     """
 
     kernel: Kernel
@@ -534,10 +539,11 @@ class Filter:
     normalize: Callable[[Array], Array] = normalized
 
     def weights(self, place: Array, index: IndexArray, length: int) -> Array:
-        """Return the weights of the elements at `index`, [n, m], around places, [n].
+        """Return the weights, [n, m], of the elements at `index`, [n, m], around places, [n].
 
-        `length` is that of the input's axis. Unless outside elements are excluded or the kernel is
-        stretched, the weights are as the kernel has them; else `normalize` changes their sum.
+        `length` is that of the input's axis; an index may be outside of it. The kernels' weights
+        have the sum 1. Where outside elements are excluded, or the kernel is stretched, the sum
+        need not be 1: `normalize` divides by it.
         """
         distance = xp.abs(xp.reshape(place, (-1, 1)) - index.astype(np.float64))
         weights = self.kernel(distance / self.stretch)
@@ -549,12 +555,15 @@ class Filter:
 
 
 def averages(X: Array, number: int, coordinates: Coordinates, filter: Filter, terms: int) -> Array:
-    """Return weighted averages of the elements around each coordinate along axis `number`.
+    """Return weighted averages of the elements around each coordinate along axis `number` of X.
 
     The result has the shape of X, but length_resized along that axis; of a plain X it is float64.
-    Elements beyond an edge are those at it, unless the filter excludes them. `terms` is how many
-    elements averages along all axes together add up. Coordinates are inexact as float32 makes them,
-    for float64 tensors too. Beside infinities and NaN averages may be NaN: WEIGHT_0_OF_NO_NUMBER.
+    Elements beyond an edge are those at it, unless the filter excludes them. Averages next to
+    infinities and NaN may be NaN: WEIGHT_0_OF_NO_NUMBER.
+
+    `terms` is for the error bound: how many elements of the input an element of the output is made
+    of, along all axes together. Coordinates that are not exact, and weights, have the errors of
+    float32, for float64 tensors too, as implementations compute them in it.
 
     Raises NotSupported for other than real floating numbers; for a judge, also where rounding
     decides if the weight of an infinity or NaN is 0.
@@ -564,7 +573,7 @@ def averages(X: Array, number: int, coordinates: Coordinates, filter: Filter, te
     length = coordinates.axis.length_original
     around = np.arange(-filter.reach, filter.reach + 2)
     index = np.floor(coordinates.x_original).astype(np.int64)[:, None] + around
-    # What is computed in float32 also of float64 tensors rounds so often in units of theirs.
+    # One rounding of float32, in unit roundoffs of the tensor's type: 2^-24 over 2^-53, or 1.
     wide = 2.0**29 if X.dtype == np.float64 else 1.0
     in_float32 = partial(xp.inexact, roundoffs=_ROUNDINGS * wide)
     place: Array
@@ -574,6 +583,7 @@ def averages(X: Array, number: int, coordinates: Coordinates, filter: Filter, te
         place = sum(in_float32(xp.astype(np.array(x), np.float64)) for x in coordinates.terms)
     weights = filter.weights(place, index, length)
     if wide > 1:
+        # Plus 0 with the errors of a 1 in float32: weights are computed in it too.
         weights = weights + (in_float32(xp.astype(np.ones(()), np.float64)) - 1.0)
     elements = xp.take(X, np.clip(index, 0, length - 1).reshape(-1), axis=number)
     elements = xp.reshape(elements, (*X.shape[:number], *index.shape, *X.shape[number + 1 :]))
@@ -592,14 +602,14 @@ def averages(X: Array, number: int, coordinates: Coordinates, filter: Filter, te
 def without_weights_of_0(elements: Array, weights: Array, are_lost: Mask, is_sure: bool) -> Array:
     """Return elements with 0 in place of an infinity or NaN that has the weight 0.
 
-    are_lost: a mask of infinities and NaN; is_sure: weights of 0 are so however they are rounded.
-    The weights broadcast to the elements. Raises NotSupported, while judging, where rounding
-    decides if a weight is 0, and which sign it has.
+    are_lost: a mask of infinities and NaN, of the elements' shape; is_sure: no rounding can change
+    whether a weight is 0. The weights broadcast to the elements. Raises NotSupported, while
+    judging, where rounding decides if a weight is 0, and which sign it has.
     """
-    size = np.broadcast_to(np.abs(xp.values_of(weights)), are_lost.shape)
-    if not is_sure and np.any(are_lost & (size < _NEAR_0)):
+    magnitudes = np.broadcast_to(np.abs(xp.values_of(weights)), are_lost.shape)
+    if not is_sure and np.any(are_lost & (magnitudes < _NEAR_0)):
         leave_open("float32 cannot tell which weights of infinities and NaN are 0")
-    is_left_out = are_lost & (size == 0)
+    is_left_out = are_lost & (magnitudes == 0)
     return xp.where(is_left_out, xp.zeros_like(elements), elements)
 
 
@@ -616,8 +626,8 @@ class Interpolation:
     """The attributes that say how an axis is resized; the last two are what mutants do otherwise.
 
     Attributes:
-        normalize: Makes the sum of weights 1 that would be another.
-        least_stretch: The least factor of an antialiasing filter.
+        normalize: Divides the weights of each average by their sum, where that may not be 1.
+        least_stretch: The least factor by which antialias makes a kernel wider.
     """
 
     mode: str
@@ -669,22 +679,22 @@ class Interpolation:
         )
 
 
-def has_the_same_answer(interpolation: Interpolation, axis: Axis, other: Axis) -> bool:
-    """Return True if it does not matter which of two scales an axis has.
+def has_the_same_answer(interpolation: Interpolation, axis: Axis, rescaled: Axis) -> bool:
+    """Return True if an axis, and the same with another scale, surely give the same output.
 
-    Then the nearest elements are the same, or the coordinates and the stretch of averages are; with
-    tf_crop_and_resize also what is outside of the input. Of align_corners the only element lies at
-    the first, the middle or the last place: CORNERS_OF_ONE_ELEMENT.
+    In mode nearest, the nearest elements are the same; in others the coordinates, and the stretch
+    of averages; with tf_crop_and_resize also what is outside of the input. Of align_corners the
+    only element lies at the first, the middle or the last place: CORNERS_OF_ONE_ELEMENT.
     """
     coordinates = interpolation.coordinates(axis)
-    others = interpolation.coordinates(other)
+    others = interpolation.coordinates(rescaled)
     crops = interpolation.coordinate_transformation_mode == "tf_crop_and_resize"
     if crops and not np.array_equal(coordinates.is_outside(), others.is_outside()):
         return False
     if interpolation.mode == "nearest":
-        return interpolation.neighbors(axis).equal(interpolation.neighbors(other))
+        return interpolation.neighbors(axis).equal(interpolation.neighbors(rescaled))
     same_places = np.array_equal(coordinates.x_original, others.x_original)
-    return same_places and interpolation.stretch(axis) == interpolation.stretch(other)
+    return same_places and interpolation.stretch(axis) == interpolation.stretch(rescaled)
 
 
 def with_the_scale_that_counts(interpolation: Interpolation, axis: Axis) -> Axis:
@@ -711,9 +721,10 @@ def with_the_scale_that_counts(interpolation: Interpolation, axis: Axis) -> Axis
 def resized_along(
     X: Array, number: int, axis: Axis, interpolation: Interpolation, terms: int
 ) -> Array:
-    """Return X with axis `number` resized; averages along all axes add up `terms` elements.
+    """Return X with axis `number` resized, to axis.length_resized elements.
 
-    X itself is returned where nothing changes; averages of a plain X are float64. Where float32
+    X itself is returned where nothing changes; averages of a plain X are float64. `terms` is for
+    their error bound: how many elements averages along all axes together add up. Where float32
     cannot tell which of two elements is the nearest, either may be: for X of other than real
     numbers NEARER_NEIGHBOR says which. Of align_corners the only element of an output lies at the
     first, the middle or the last place: CORNERS_OF_ONE_ELEMENT.
@@ -776,19 +787,19 @@ def resized_axes(
     infinite scale. Raises NotSupported for a `roi` that is not finite, or with scales ends before
     it starts, for sizes of or from 0 elements, and for a judge if an axis is repeated.
     """
-    found = [unchanged_axis(length) for length in X.shape]
+    all_axes = [unchanged_axis(length) for length in X.shape]
     numbers = [from_either_end(axis, X.ndim) for axis in axes]
     if len({*numbers}) < len(numbers):
         leave_open("undefined if an axis is repeated")
     parts = parts_of(roi, len(numbers))
     lengths = [X.shape[number] for number in numbers]
     if sizes is None:
-        named = axes_by_scales(lengths, parts, scales)
+        resized = axes_by_scales(lengths, parts, scales)
     else:
-        named = axes_by_sizes(lengths, parts, sizes, policy)
-    for number, axis in zip(numbers, named, strict=True):
-        found[number] = axis
-    return found
+        resized = axes_by_sizes(lengths, parts, sizes, policy)
+    for number, axis in zip(numbers, resized, strict=True):
+        all_axes[number] = axis
+    return all_axes
 
 
 def as_stated(interpolation: Interpolation) -> Interpolation:
@@ -817,11 +828,12 @@ class Resizing:
 
 
 def scales_or_sizes(since: int, count: int, scales: Array, sizes: Array) -> tuple[Array, Array]:
-    """Return scales and sizes, one of which is None, for `count` axes.
+    """Return scales and sizes as given, but with None for the one that does not count.
 
-    Version 11: "If 'size' is needed, the user must set 'scales' to an empty tensor." Later ones
-    leave scales out, and do not say what an empty tensor is: left out, or InvalidNode, by
-    EMPTY_SCALES. Of no axes at all, empty scales alone count.
+    since: the version; count: how many axes are resized. Version 11: "If 'size' is needed, the user
+    must set 'scales' to an empty tensor." Later ones leave scales out, and do not say what an empty
+    tensor is: left out, or InvalidNode, by EMPTY_SCALES. For no axes at all, empty scales without
+    sizes are the scales of all axes.
 
     Raises InvalidNode if both are given, or none: "One of 'scales' and 'sizes' MUST be specified
     and it is an error if both are specified."
@@ -930,7 +942,11 @@ def resize_10(resizing: Resizing, X: Array, scales: Array, *, mode: str) -> Arra
 
 
 def resize_versions(resizing: Resizing) -> Mapping[int, Formula]:
-    """Return the formula of each version, by the opset since which it is in force."""
+    """Return the formula of each version of Resize, by the opset since which it is in force.
+
+    resizing: the steps, which mutants change. Before version 18 a formula does not take the
+    attributes that came with it.
+    """
     formulas: dict[int, Formula] = {}
     for since, schema in opset.versions("", "Resize").items():
         if since == 10:
@@ -1084,14 +1100,16 @@ def unstated_neighbors(axis: Axis) -> Neighbors:
 
 
 def nearest_by_scale(axis: Axis) -> Neighbors:
-    """Return the nearest elements, which need not be certain.
+    """Return the nearest elements along an axis, for mode nearest of Upsample and Resize-10.
 
-    Those of a whole scale are decided, and those that are nearest by corners and by centers. Others
-    lie by corners, centers or aligned corners, UNSTATED_PLACES, with halves down or up,
-    UNSTATED_ROUNDING.
+    A whole scale repeats elements. For another scale the text does not state where elements lie; if
+    corners and centers give the same ones, these are taken. Otherwise they lie by corners, centers
+    or aligned corners, UNSTATED_PLACES, with halves down or up, UNSTATED_ROUNDING. Where float32
+    cannot tell, `Neighbors` has both.
     """
     corners = coordinates_along(axis, "asymmetric")
     if axis.scale.denominator == 1:
+        # Element k of the output is element floor(k / scale), however that is computed.
         return replace(corners, are_exact=True).neighbors(np.floor)
     by_corners = corners.neighbors(np.floor)
     centers = coordinates_along(axis, "half_pixel")
@@ -1121,7 +1139,8 @@ def upsampled_along(X: Array, number: int, axis: Axis, mode: str) -> Array:
     if axis.length_original <= 1:
         return xp.take(X, np.zeros(axis.length_resized, np.int64), axis=number)
     coordinates = unstated_coordinates(axis)
-    return averages(X, number, coordinates, Filter(linear, reach=1), 2**X.ndim)
+    # Along each axis an average is of two elements.
+    return averages(X, number, coordinates, Filter(linear, reach=1), terms=2**X.ndim)
 
 
 def upsampled(X: Array, scales: Sequence[float], mode: str) -> Array:
@@ -1220,7 +1239,11 @@ def upsample_9(upsampling: Upsampling, X: Array, scales: Array, *, mode: str) ->
 
 
 def upsample_versions(upsampling: Upsampling) -> Mapping[int, Formula]:
-    """Return the formulas of all versions but 10, which is deprecated: no model may have it."""
+    """Return the formulas of Upsample, by the opset since which each is in force.
+
+    There is none of version 10, which is deprecated: no model may have it. upsampling: the steps,
+    which mutants change.
+    """
     return {
         1: partial(upsample_1, upsampling),
         7: partial(upsample_7, upsampling),

@@ -193,7 +193,8 @@ class JointAxes:
 def over_the_last(rows: LastAxis, InputTensor: Array) -> Array:
     """Return OutputTensor, of rows along the last axis, in the shape of InputTensor.
 
-    rows: what is computed of each.
+    rows: what is computed of each row; its other fields are set by mutants alone, which accept more
+    shapes, or have more axes compete.
 
     Raises InvalidNode unless InputTensor has 1 to 8 dimensions, all of size 1 but the last two.
     """
@@ -208,7 +209,8 @@ def over_the_last(rows: LastAxis, InputTensor: Array) -> Array:
 def over_axes(rows: JointAxes, InputTensor: Array, *, Axes: Sequence[int]) -> Array:
     """Return OutputTensor, of rows along Axes together, in the shape of InputTensor.
 
-    rows: what is computed of each.
+    rows: what is computed of each row, and in which order of the axes its elements come; its other
+    fields are set by mutants alone, which read other axes or accept more ranks.
 
     Raises InvalidNode unless InputTensor has 1 to 8 dimensions, and Axes names one or more of them,
     each once and counted from the front.
@@ -216,6 +218,7 @@ def over_axes(rows: JointAxes, InputTensor: Array, *, Axes: Sequence[int]) -> Ar
     rank = InputTensor.ndim
     axes = rows.read(Axes, rank)
     if rows.accepts(rank):
+        # A mutant: of the axes it keeps those that the tensor has.
         axes = sorted({axis for axis in axes if 0 <= axis < rank})
     elif problem := invalid_axes(axes, rank):
         raise InvalidNode(problem)
@@ -234,7 +237,7 @@ def by_last_axis(of_rows: RowFunction) -> Mapping[int, Callable[..., Array]]:
 def by_joint_axes(of_rows: RowFunction) -> Mapping[int, Callable[..., Array]]:
     """Return the formulas of an operator with Axes, by version.
 
-    The order in which Axes are listed does not count, unlike in `by_ordered_axes`. They raise
+    Elements of a row come with Axes in increasing order, however these are listed. They raise
     InvalidNode for what `over_axes` refuses: more than 8 dimensions, or none, and Axes
     that are none, out of range or named twice.
     """
@@ -301,19 +304,21 @@ def exponentials_of_raw_logarithms(x: Array, axis: int) -> Array:
 
 
 def without_maxima(x: Array, axis: int) -> Array:
-    """Return e^x over its sum along `axis`, where that is in range; maxima take time.
+    """Return e^x over its sum along `axis`: softmax without the time that maxima take.
 
-    Unless each row's sum is from 2^-20 to a finite number, the answer is that of `softmax`.
+    x: a plain array. Unless the sum of every row is finite and 2^-20 or more, all rows are computed
+    by `softmax`, which subtracts the maximum.
     """
     e = np.exp(x)
     total = np.sum(e, axis=axis, keepdims=True)
-    # Below, shares lose digits where e^x is subnormal. NaN is in no range.
+    # Where the sum is less, e^x may be subnormal and lose digits. NaN fails both comparisons.
     is_in_range = total.min() >= 2.0**-20 and total.max() < np.inf
     return e / total if is_in_range else softmax(x, axis)
 
 
 # In blocks: an online algorithm takes e^(x − m) with the maximum m so far, or of a block, and
-# multiplies it by e^(m − max) in the end.
+# multiplies it by e^(m − max) in the end. That product and its exponential round once more. The
+# functions below compute as the formula does, and add the errors of these roundings to the bound.
 
 #: Unit roundoffs of another exponential and its product.
 EXP_AND_PRODUCT = 9.0
@@ -338,70 +343,81 @@ def logarithms_in_blocks(x: Array, axis: int) -> Array:
 
 
 def terms_in_blocks(x: Array, axis: int) -> tuple[Array, Array, Array]:
-    """Return x − max, e to its power, and the sum of that, with the errors of rescaling.
+    """Return d = x − max along `axis`, e^d, and the sum of e^d, as an online algorithm has them.
 
-    The first two have the shape of `x`, the sum length 1 along `axis`. Each element takes another
-    exponential and a product; the sum takes what `rescaled` returns.
+    d and e^d have the shape of `x`, the sum has length 1 along `axis`. Values are those of the
+    formula; the error bounds of e^d and of the sum are larger by EXP_AND_PRODUCT unit roundoffs: of
+    each element that is no maximum, and of the share of the sum that is rescaled.
     """
     d = x - xp.max(x, axis=axis, keepdims=True)
     e = xp.inexact(xp.exp(d), np.where(xp.values_of(d) < 0, EXP_AND_PRODUCT, 0.0))
     total = xp.sum(e, axis=axis, keepdims=True)
-    mass = rescaled(xp.values_of(d), xp.values_of(xp.exp(d) / total), axis)
-    return d, e, xp.inexact(total, EXP_AND_PRODUCT * mass)
+    shares = xp.values_of(xp.exp(d) / total)
+    rescaled = most_rescaled(xp.values_of(d), shares, axis)
+    return d, e, xp.inexact(total, EXP_AND_PRODUCT * rescaled)
 
 
-def rescaled(d: Array, y: Array, axis: int) -> Array:
-    """Return the mass that an online algorithm multiplies by e^(old − new maximum).
+def most_rescaled(d: Array, shares: Array, axis: int) -> Array:
+    """Return how much of each row's sum an online algorithm rescales at the most, in shares of it.
 
-    It does so at each new maximum, along a row or in L = 2, 4, 8, … lanes, strided or contiguous,
-    and where lanes are merged in pairs: the largest of all of these. d: x − max; y: the shares; the
-    mass is in shares of the sum too, with size 1 along `axis`.
+    It multiplies the sum so far by e^(old − new maximum) at each new maximum: along the row from
+    either end, or in 2, 4, 8, … lanes that are merged in pairs. The result is the largest of all of
+    these; it may exceed 1, as a share counts each time that it is rescaled.
+
+    d: x − max; shares: e^d over its sum, both plain and of one shape; the result has length 1 along
+    `axis`.
     """
     d = np.moveaxis(d, axis, -1)
-    y = np.moveaxis(y, axis, -1)
-    masses = [climbed(d, y), climbed(d[..., ::-1], y[..., ::-1])]
+    shares = np.moveaxis(shares, axis, -1)
+    rescaled = [
+        rescaled_in_order(d, shares),
+        rescaled_in_order(d[..., ::-1], shares[..., ::-1]),
+    ]
     for power in range(1, d.shape[-1].bit_length()):
-        masses.append(in_lanes(d, y, 2**power, strided=False))
-        masses.append(in_lanes(d, y, 2**power, strided=True))
-    return np.moveaxis(np.maximum.reduce(masses), -1, axis)
+        rescaled.append(rescaled_in_lanes(d, shares, 2**power, strided=False))
+        rescaled.append(rescaled_in_lanes(d, shares, 2**power, strided=True))
+    return np.moveaxis(np.maximum.reduce(rescaled), -1, axis)
 
 
-def climbed(d: Array, y: Array) -> Array:
-    """Return the mass rescaled on the way along the last axis, which is kept with size 1.
+def rescaled_in_order(d: Array, shares: Array) -> Array:
+    """Return the sum of the shares rescaled by one pass along the last axis, kept with length 1.
 
-    d: x − max; y: the shares, in the same shape. At each new maximum the shares before it count.
+    At each new maximum of `d` all shares before it are rescaled: a share counts several times.
+    d: x − max; shares: of the same shape.
     """
     running = np.maximum.accumulate(d, axis=-1)
     is_new_maximum = running[..., 1:] > running[..., :-1]
-    so_far = np.cumsum(y, axis=-1)[..., :-1]
+    so_far = np.cumsum(shares, axis=-1)[..., :-1]
     return np.where(is_new_maximum, so_far, 0.0).sum(axis=-1, keepdims=True)
 
 
-def in_lanes(d: Array, y: Array, lanes: int, *, strided: bool) -> Array:
-    """Return the mass rescaled within `lanes` lanes, a power of two, and when they are merged.
+def rescaled_in_lanes(d: Array, shares: Array, lanes: int, *, strided: bool) -> Array:
+    """Return the sum of the shares rescaled within lanes, and where these are merged in pairs.
 
-    d: x − max; y: the shares, both (…, N); the result is (…, 1). `strided` deals a row out to the
-    lanes in turn; otherwise each has a part of it.
+    Where two lanes are merged, the one with the lesser maximum is rescaled; of equal ones neither.
+    d: x − max; shares: e^d over its sum, both (…, N); lanes: their number, a power of 2; strided:
+    True deals the elements out to the lanes in turn, False gives each lane a contiguous part. The
+    result is (…, 1).
     """
-    heights = cut(d, lanes, -np.inf, strided=strided)
-    masses = cut(y, lanes, 0.0, strided=strided)
-    total = climbed(heights, masses).sum(axis=-2)
-    top = heights.max(axis=-1)
-    mass = masses.sum(axis=-1)
-    while top.shape[-1] > 1:
-        left, right = top[..., ::2], top[..., 1::2]
-        of_left = np.where(left < right, mass[..., ::2], 0.0)
-        of_right = np.where(right < left, mass[..., 1::2], 0.0)
-        total = total + (of_left + of_right).sum(axis=-1, keepdims=True)
-        top = np.maximum(left, right)
-        mass = mass[..., ::2] + mass[..., 1::2]
-    return total
+    d_of_lanes = cut_into_lanes(d, lanes, -np.inf, strided=strided)
+    shares_of_lanes = cut_into_lanes(shares, lanes, 0.0, strided=strided)
+    rescaled = rescaled_in_order(d_of_lanes, shares_of_lanes).sum(axis=-2)
+    maxima = d_of_lanes.max(axis=-1)
+    sums = shares_of_lanes.sum(axis=-1)
+    while maxima.shape[-1] > 1:
+        left, right = maxima[..., ::2], maxima[..., 1::2]
+        of_left = np.where(left < right, sums[..., ::2], 0.0)
+        of_right = np.where(right < left, sums[..., 1::2], 0.0)
+        rescaled = rescaled + (of_left + of_right).sum(axis=-1, keepdims=True)
+        maxima = np.maximum(left, right)
+        sums = sums[..., ::2] + sums[..., 1::2]
+    return rescaled
 
 
-def cut(rows: Array, lanes: int, fill: float, *, strided: bool) -> Array:
-    """Return rows (…, N) as (…, lanes, ⌈N/lanes⌉), the last of it filled up with `fill`.
+def cut_into_lanes(rows: Array, lanes: int, fill: float, *, strided: bool) -> Array:
+    """Return rows (…, N) as (…, lanes, ⌈N/lanes⌉), with `fill` in the places after the N elements.
 
-    `strided` deals a row out to the lanes in turn; otherwise each has a part of it.
+    `strided` deals a row out to the lanes in turn; otherwise each has a contiguous part of it.
     """
     *outer, length = rows.shape
     each = ceil(length / lanes)
@@ -425,7 +441,7 @@ OF_LOGARITHMS = Ends(nothing=-inf, everything=0.0)
 
 
 def with_infinity(of_rows: RowFunction, ruling: Ruling, ends: Ends, x: Array, axis: int) -> Array:
-    """Return `of_rows`, in rows with +∞ as `ruling` reads them.
+    """Return `of_rows(x, axis)`, in the shape of `x`, but for rows with +∞ as `ruling` reads them.
 
     `ruling` is INFINITE_SHARE or INFINITE_SHARE_OR_LIMIT: all of the row is NaN; infinity is NaN
     and the others have nothing; or infinity has it all. `ends` are what nothing and all are. A row
@@ -736,7 +752,10 @@ SOFTMAX_MUTANTS: RowMutants = {
 
 
 def logarithms_of(shares: RowFunction, x: Array, axis: int) -> Array:
-    """Mutant: the logarithms of wrong shares, which float64 holds where the type does not."""
+    """Mutant: the logarithms of wrong shares, computed in float64, where small ones do not vanish.
+
+    The result has the shape and type of `x`.
+    """
     return np.log(shares(x.astype(np.float64), axis)).astype(x.dtype)
 
 
@@ -814,7 +833,10 @@ def one_at(x: Array, place: Array, axis: int) -> Array:
 
 
 def one_put(x: Array, axis: int) -> Array:
-    """Return 1 at the first maximum along `axis`, and 0 elsewhere; the first NaN is the maximum."""
+    """Return 1 at the first maximum along `axis`, and 0 elsewhere, in the shape and type of `x`.
+
+    x: a plain array. In a row with NaN the first NaN is the maximum.
+    """
     y = np.zeros(x.shape, x.dtype)
     np.put_along_axis(y, xp.argmax(x, axis=axis, keepdims=True), 1, axis)
     return y
@@ -1008,8 +1030,11 @@ def one_after_another(x: Array, axes: Sequence[int], of_rows: RowFunction) -> Ar
 
 
 def joint_axes_mutants(rows: JointAxes) -> NamedMutants[JointAxes]:
-    """Return the mutants that all operators with Axes have, by name, each with a text."""
-    # Mutants of the order of the axes take them in that order.
+    """Return the mutants that all operators with Axes have, by name, each with a text.
+
+    rows: the right operator, of which each mutant changes a field.
+    """
+    # `jointly` keeps the order that a mutant gives the axes; the joined function of Hardmax sorts.
     in_order = replace(rows, joined=jointly)
     return {
         "nine_dimensions_accepted": (
@@ -1166,15 +1191,16 @@ def losses_of(samples: Samples) -> Losses:
     The weight is 1 where none are given. Targets that are not ignored are classes.
     """
     is_ignored = samples.is_ignored
-    # Ignored samples are of one class more, of zeros.
-    at = np.where(is_ignored, samples.classes, samples.target)
+    # Ignored samples are of class C, which has the log-probability and the weight 0.
+    class_of_each = np.where(is_ignored, samples.classes, samples.target)
     padding = [(0, 0)] * samples.logs.ndim
     padding[1] = (0, 1)
     logs = xp.pad(samples.logs, padding)
-    each = -xp.squeeze(xp.take_along_axis(logs, np.expand_dims(at, 1), axis=1), axis=1)
+    of_class = xp.take_along_axis(logs, np.expand_dims(class_of_each, 1), axis=1)
+    each = -xp.squeeze(of_class, axis=1)
     if samples.weight is None:
         return Losses(each, None, is_ignored, None)
-    applied = xp.take(xp.pad(samples.weight, [(0, 1)]), at, axis=0)
+    applied = xp.take(xp.pad(samples.weight, [(0, 1)]), class_of_each, axis=0)
     return Losses(each * applied, applied, is_ignored, samples.weight)
 
 
@@ -1223,7 +1249,7 @@ def reduced(
         return losses.each
     if reduction == "sum":
         return xp.sum(losses.each)
-    # A weight is known of a class alone.
+    # With weights, an ignored target that is no class has none, and cannot be counted.
     is_countable = samples.is_ignored & (samples.is_class | (samples.weight is None))
     is_open = may_count_ignored and is_countable.any()
     if is_open and IGNORED_IN_THE_MEAN.reading() == "counted":

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from rich.console import Console
@@ -60,14 +60,14 @@ def show_failure(
         # The file is inside the package, where nobody looks for it.
         _line(console, "show", f"opcheck show {shlex.quote(result.case)}")
     _line(console, "repeat", _repeat(result))
-    located = _locate(result)
-    if located:
-        _line(console, "locate", located)
+    locate = _locate(result)
+    if locate:
+        _line(console, "locate", locate)
     console.print()
 
 
 def _locate(result: Record) -> str:
-    """Return the command that looks for the wrong node of a model; "" for other cases."""
+    """Return the command that finds the first wrong node of a model, "" for other results."""
     if result.op != GRAPH or not result.source.file.endswith(".onnx"):
         return ""
     words = shlex.split(result.repeat)
@@ -511,28 +511,8 @@ class Pretty:
             self.console.print()
 
     def _show_next(self) -> None:
-        """Print what to do about failures: commands, each with what it is for."""
-        its_causes = [
-            cause for _, _, causes in totals.wrong(self.header, self.results) for cause in causes
-        ]
-        if not its_causes:
-            return
-        commands = []
-        named = [cause.diagnosis.mistake for cause in its_causes if cause.diagnosis.mistake]
-        if not named and any(cause.folded for cause in its_causes):
-            named = [shlex.quote(ACCEPTING)]
-        if named:
-            commands.append((f"opcheck explain {named[0]}", "what this cause is"))
-        failure = its_causes[0].results[0]
-        words = ["opcheck", "show", failure.case]
-        if not failure.source.shipped:
-            words.append(failure.source.file)
-        if failure.op != GRAPH:
-            commands.append((shlex.join(words), "a failing case"))
-        located = _locate(failure)
-        if located:
-            commands.append((located, "the node that is wrong"))
-        commands += self.next_commands
+        """Print what to do about failures and models: commands, each with what it is for."""
+        commands = [*self._after_failures(), *self._after_warnings_of_models()]
         if not commands:
             return
         if self._is_below_text:
@@ -543,6 +523,36 @@ class Pretty:
             # Never folded: commands are to be copied.
             self.console.print(line, soft_wrap=True)
         self.console.print()
+
+    def _after_warnings_of_models(self) -> Iterator[tuple[str, str]]:
+        """Yield the command that judges each node of the first model that is warned of."""
+        warned = (result for result in self.results if result.verdict is Verdict.WARN)
+        commands = filter(None, map(_locate, warned))
+        for command in islice(commands, 1):
+            yield command, "judges each node of the model"
+
+    def _after_failures(self) -> Iterator[tuple[str, str]]:
+        """Yield commands about the first cause and the first failure, and one that repeats all."""
+        its_causes = [
+            cause for _, _, causes in totals.wrong(self.header, self.results) for cause in causes
+        ]
+        if not its_causes:
+            return
+        named = [cause.diagnosis.mistake for cause in its_causes if cause.diagnosis.mistake]
+        if not named and any(cause.folded for cause in its_causes):
+            named = [shlex.quote(ACCEPTING)]
+        if named:
+            yield f"opcheck explain {named[0]}", "what this cause is"
+        failure = its_causes[0].results[0]
+        words = ["opcheck", "show", failure.case]
+        if not failure.source.shipped:
+            words.append(failure.source.file)
+        if failure.op != GRAPH:
+            yield shlex.join(words), "a failing case"
+        located = _locate(failure)
+        if located:
+            yield located, "the node that is wrong"
+        yield from self.next_commands
 
     def _with_causes(self, title: str, results: Iterable[Record]) -> Table:
         rows = []

@@ -436,7 +436,7 @@ def _dim_option(name: str, axis: int, size: int | str) -> str:
     """
     has_plain_name = size and quote(str(size)) == size
     dim = size if has_plain_name else quote(f"{name}[{axis}]")
-    return f"--dim {dim}=N"
+    return f"--dim {dim}=SIZE"
 
 
 def is_of_models(path: Path) -> bool:

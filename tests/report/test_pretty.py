@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from opcheck.model import Diagnosis, Ending, OpVersion, Run, Verdict
+from opcheck.model import GRAPH, Diagnosis, Ending, OpVersion, Run, Source, Verdict
 from opcheck.report import summary
 from tests.report.made import Page, header, record
 from tests.wording import lines_with
@@ -103,3 +103,11 @@ def test_every_cause_is_in_the_tables_though_it_is_told_in_full_no_more(wording)
     page = shown(*[record(Verdict.FAIL, diagnoses=(look,)) for look in looks for _ in range(5)])
     assert lines_with(page.text, "150 failures: 150 explained by 30") == wording
     assert all(f"({look.mistake})" in page.text for look in looks)
+
+
+@pytest.mark.parametrize(("verdict", "is_named"), [(Verdict.WARN, True), (Verdict.PASS, False)])
+def test_a_warning_of_a_model_ends_with_the_command_that_judges_its_nodes(verdict, is_named):
+    source = Source("net.onnx", 0, 0)
+    repeat = "opcheck run net.onnx --dim=n=4 --case net.onnx -b acme --no-known"
+    result = replace(record(verdict, op=GRAPH, source=source), repeat=repeat)
+    assert ("  opcheck locate net.onnx --dim=n=4 -b acme  #" in shown(result).text) is is_named

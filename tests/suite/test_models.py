@@ -376,7 +376,7 @@ def test_sizes_go_by_name_or_by_place(tmp_path, wording):
     caught = error_of(CaseFileError, load_all, [three])
     assert [one.message[:9] for one in caught.problems] == [f"input '{name}'" for name in "xwz"]
     odd = at(tmp_path / "odd.onnx", relu(["?", "?"]))
-    assert problem(odd, **{"x[0]": 2}).endswith("--dim 'x[1]'=N")
+    assert problem(odd, **{"x[0]": 2}).endswith("--dim 'x[1]'=SIZE")
     (case,) = load_all([path], {"x[0]": 2, "x[1]": 5})
     assert case.inputs[0].shape == (2, 5)
     with pytest.raises(UsageError) as raised:

@@ -20,11 +20,11 @@ from opcheck.compare import compare_outputs
 from opcheck.compare.elements import Floats, distance, wide
 from opcheck.compare.outputs import computed_want
 from opcheck.diagnose.evidence import FARTHER, SAME, Evidence, Output, is_off
-from opcheck.dtypes import DTYPES, DType, is_real, of
+from opcheck.dtypes import DTYPES, DType, identical, is_real, of
 from opcheck.engine import Drawn, operator_of
 from opcheck.engine.mutants import Mutant
 from opcheck.engine.node import of_legality
-from opcheck.errors import InvalidNode
+from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import (
     Array,
     Comparison,
@@ -66,8 +66,25 @@ def reproduces(mutant: Mutant, evidence: Evidence) -> bool:
         return _draws_alike(mutant, evidence)
     if not _outputs_alike(answer, evidence, is_rounded, mutant.narrow):
         return False
-    # An answer that passes explains no failure.
-    return not evidence.is_right(answer)
+    # An answer that passes explains no failure, nor does the engine's own, which a case that states
+    # another one finds wrong.
+    return not (evidence.is_right(answer) or _is_answer_of_engine(answer, evidence))
+
+
+def _is_answer_of_engine(answer: tuple[Output, ...], evidence: Evidence) -> bool:
+    """Return True if a mutant's answer is the engine's to a legal node, so that it changes nothing.
+
+    Tensors are compared bit by bit. False where the engine computes no plain answer, and for
+    outputs that are no tensors.
+    """
+    try:
+        right = as_outputs(evidence.node.right)
+    except (InvalidNode, NotSupported, MemoryError):
+        return False
+    return len(answer) == len(right) and all(
+        isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and identical(one, other)
+        for one, other in zip(answer, right, strict=True)
+    )
 
 
 def _is_far_in_plain_arithmetic(mutant: Mutant, evidence: Evidence) -> bool:

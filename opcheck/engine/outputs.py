@@ -243,7 +243,8 @@ class Expected:
         levels = output.lost.astype(np.int8)
         if output.v is self.output.v:
             return levels
-        is_turned = ~(output.v * self.output.v > 0)
+        are_above_0 = (output.v > 0) & (self.output.v > 0)
+        is_turned = ~(are_above_0 | ((output.v < 0) & (self.output.v < 0)))
         has_a_sign = (levels & OVERFLOWED) > 0
         return np.where(has_a_sign & is_turned, ANYTHING, levels)
 

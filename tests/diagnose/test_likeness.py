@@ -104,6 +104,16 @@ def test_what_would_have_passed_explains_no_failure() -> None:
     assert not reproduces(mutant(lambda _: [nearly]), wrong(ROW, [wrong_by_little]))
 
 
+def test_what_changes_nothing_explains_no_failure() -> None:
+    # The case states another answer than the engine's, which the backend gives.
+    stated = replace(WANT, values=np.zeros_like(WANT.values), bound=None)
+    copied = mutant(lambda _: [RIGHT.copy()])
+    assert not reproduces(copied, Evidence(ROW, ROW.right, [[stated]]))
+    assert reproduces(
+        copied, Evidence(node(SOFTMAX, [[3, 2, 1, 0]], {"axis": 1}), [RIGHT], [[stated]])
+    )
+
+
 def test_another_arithmetic_may_differ_by_what_the_operator_s_own_rounds_to() -> None:
     """Stage one is computed in float32, and outputs are float64; Mean is right in both."""
     x = np.random.default_rng(0).standard_normal((3, 40)) + 2

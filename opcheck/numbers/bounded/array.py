@@ -314,7 +314,7 @@ class Bounded(Number):
         error = np.where(finite, error, 0.0)
         over = finite & ~((size <= largest) & (np.abs(self.v) <= largest))
         if over.any():
-            has_a_sign = np.abs(self.v) * 2 > size
+            has_a_sign = magnitude_of(self.v) * 2 > size
             levels = np.where(has_a_sign, OVERFLOWED, ANYTHING) * over
             lost = levels if lost is None else lost | levels
             error = np.where(np.isnan(error), np.inf, error)

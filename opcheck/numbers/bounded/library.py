@@ -434,7 +434,7 @@ def _lost_at_0(function: _Function, v: Reals, x: Bounded) -> Lost | None:
     may_be_0 = (x.v > 0) & (magnitude_of(x.v) < x.arithmetic.floor)
     if not may_be_0.any():
         return None
-    at_0 = function(np.zeros((), v.dtype))
+    at_0 = np.asarray(function(np.full((), 0.0, v.dtype)))
     if not np.isinf(at_0.astype(np.float64)):
         return None
     level = np.where(at_0 * v > 0, arrays.OVERFLOWED, arrays.ANYTHING)

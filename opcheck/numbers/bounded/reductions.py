@@ -197,10 +197,8 @@ def _summed(x: Bounded, add_up: Linear, rounding: RoundingRule, variance: Varian
         of_terms = None if old.lost is None else _lost_with_terms(add_up, old.v, old.lost, v)
         lost = of_terms
         if _may_leave_range(total, old.arithmetic):
-            low, high = old.ends()
-            positive = add_up(magnitude_of(np.maximum(high, 0)))
-            negative = add_up(magnitude_of(np.minimum(low, 0)))
-            lost = union(lost, _lost_in_sums(positive, negative, v, old.arithmetic))
+            above, below = _by_sign(old)
+            lost = union(lost, _lost_in_sums(add_up(above), add_up(below), v, old.arithmetic))
         return Errors(_without_nonfinite(e, v), q, lost)
 
     return result(
@@ -236,6 +234,16 @@ def _without_nonfinite(e: Floats, v: Any) -> Floats:
     if np.isfinite(e).all():
         return e
     return np.where(is_finite(np.asarray(v)), e, 0.0)
+
+
+def _by_sign(x: Bounded) -> tuple[Floats, Floats]:
+    """Return how large each number of `x` may be above 0, and how large below 0, without its sign.
+
+    That is |x| + e on the number's own side, and e on the other; `x` has its last roundings in e.
+    """
+    error = np.zeros(()) if x.e is None else x.e
+    size = magnitude_of(x.v)
+    return np.where(x.v > 0, size, 0.0) + error, np.where(x.v < 0, size, 0.0) + error
 
 
 def _may_leave_range(total: Floats, arithmetic: Arithmetic) -> bool:
@@ -586,19 +594,13 @@ def _sums_by_sign(
     and as the smallest that its errors admit. `x`, `y` and `extra` have their last roundings in
     their errors.
     """
-
-    def by_sign(part: Bounded) -> tuple[Any, Any]:
-        """Return the largest of each number above 0, and the largest below 0 without its sign."""
-        low, high = part.ends()
-        return magnitude_of(np.maximum(high, 0)), magnitude_of(np.minimum(low, 0))
-
-    x_above, x_below = by_sign(x)
-    y_above, y_below = by_sign(y)
+    x_above, x_below = _by_sign(x)
+    y_above, y_below = _by_sign(y)
     positive = product(x_above, y_above) + product(x_below, y_below)
     negative = product(x_above, y_below) + product(x_below, y_above)
     if extra is None:
         return positive, negative
-    extra_above, extra_below = by_sign(extra)
+    extra_above, extra_below = _by_sign(extra)
     return positive + extra_above, negative + extra_below
 
 

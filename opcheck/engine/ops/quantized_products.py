@@ -454,7 +454,7 @@ def requantized(
     onto: makes the factors' scales broadcast to the sums. bias: is added to the sums and broadcasts
     to them, None for nothing. is_exact: True if float32 holds the sums, and them times powers of
     two, in any order. how: the steps, which mutants change. Where rounding errors admit several
-    numbers of an element, the result is `Indices`, which list them.
+    numbers of an element, the result is `Choices`, which list them.
 
     Raises InvalidNode if a scale and its zero point have other shapes, if they do not stretch to
     their tensor's entries (or by SHAPE_OF_SCALES in another way than the text's), if y_scale has
@@ -573,7 +573,7 @@ def qlinear_matmul(
 
     a, b: as numpy.matmul takes them; their scales and zero points are scalars, or one for each row
     of a and column of b. y_scale, y_zero_point: of one element; y has the point's type, and is
-    `Indices` where rounding admits several numbers. Other shapes of scales that stretch are
+    `Choices` where rounding admits several numbers. Other shapes of scales that stretch are
     stretched or refused: SHAPE_OF_SCALES. how: the steps, which mutants change.
 
     Raises InvalidNode if a and b do not fit each other, if a scale and its zero point have
@@ -623,7 +623,7 @@ def qlinear_conv(
         x: [N, C, D1, D2 …]; its scale and zero point are scalars.
         w: [M, C/group, k1, k2 …]; its scale and zero point are scalars or [M].
         B: int32 [M], in the unit of the sums: x_scale · w_scale.
-        y_scale, y_zero_point: Of one element; y has the point's type, and is `Indices` where
+        y_scale, y_zero_point: Of one element; y has the point's type, and is `Choices` where
             rounding admits several numbers.
 
     Raises:

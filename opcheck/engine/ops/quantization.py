@@ -1016,28 +1016,28 @@ DEQUANTIZE.alternative("", build=dequantize_versions)(Dequantizer(product=in_typ
 
 
 def zero_point_added(x: Array, zero: Array, scale: Array, out: DType) -> Array:
-    """Mutant: (x + x_zero_point) * x_scale."""
+    """Mutant of `in_float32`: (x + x_zero_point) * x_scale."""
     return (exact_values(x) + exact_values(zero)) * real(scale)
 
 
 def zero_point_unscaled(x: Array, zero: Array, scale: Array, out: DType) -> Array:
-    """Mutant: x * x_scale - x_zero_point."""
+    """Mutant of `in_float32`: x * x_scale - x_zero_point."""
     return exact_values(x) * real(scale) - exact_values(zero)
 
 
 def difference_wraps(x: Array, zero: Array, scale: Array, out: DType) -> Array:
-    """Mutant: x - x_zero_point has the lowest bits that the type of x holds."""
+    """Mutant of `in_float32`: x - x_zero_point has the lowest bits that the type of x holds."""
     wide = x.astype(np.int64) - zero.astype(np.int64)
     return exact_values(wide.astype(x.dtype)) * real(scale)
 
 
 def divided_by_scale(x: Array, zero: Array, scale: Array, out: DType) -> Array:
-    """Mutant: (x - x_zero_point) / x_scale."""
+    """Mutant of `in_float32`: (x - x_zero_point) / x_scale."""
     return (exact_values(x) - exact_values(zero)) / real(scale)
 
 
 def signs_mistaken(x: Array, zero: Array, scale: Array, out: DType) -> Array:
-    """Mutant: signed numbers are read as unsigned ones, and those as signed."""
+    """Mutant of `in_float32`: signed numbers are read as unsigned ones, and those as signed."""
     mistaken = same_bits(x, **OTHER_SIGNEDNESS)
     return in_float32(mistaken, same_bits(zero, **OTHER_SIGNEDNESS), scale, out)
 
@@ -1503,39 +1503,39 @@ def integers_wrongly(convert: OfIntegers, q: Array, zero: Array, out: Target) ->
     return within_64_bits.astype(np.int64).astype(out.dtype.numpy)
 
 
-def rounded_last(near: Any, q: Any, zero: Any, low: int, high: int) -> Any:
+def rounded_last(rounded_q: Any, q: Any, zero: Any, low: int, high: int) -> Any:
     """Mutant: saturate(round(q + zero))."""
     return np.clip(np.rint(q + zero), low, high)
 
 
-def zero_point_subtracted(near: Any, q: Any, zero: Any, low: int, high: int) -> Any:
+def zero_point_subtracted(rounded_q: Any, q: Any, zero: Any, low: int, high: int) -> Any:
     """Mutant: saturate(round(q) - zero)."""
-    return np.clip(near - zero, low, high)
+    return np.clip(rounded_q - zero, low, high)
 
 
-def wraps(near: Any, q: Any, zero: Any, low: int, high: int) -> Any:
+def wraps(rounded_q: Any, q: Any, zero: Any, low: int, high: int) -> Any:
     """Mutant: numbers out of range keep their lowest bits."""
-    return near + zero
+    return rounded_q + zero
 
 
-def saturates_first(near: Any, q: Any, zero: Any, low: int, high: int) -> Any:
+def saturates_first(rounded_q: Any, q: Any, zero: Any, low: int, high: int) -> Any:
     """Mutant: saturate(saturate(round(q)) + zero)."""
-    return np.clip(np.clip(near, low, high) + zero, low, high)
+    return np.clip(np.clip(rounded_q, low, high) + zero, low, high)
 
 
-def narrow_range(near: Any, q: Any, zero: Any, low: int, high: int) -> Any:
+def narrow_range(rounded_q: Any, q: Any, zero: Any, low: int, high: int) -> Any:
     """Mutant: a signed type's lowest number is the largest one's opposite."""
-    return np.clip(near + zero, low + (low < 0), high)
+    return np.clip(rounded_q + zero, low + (low < 0), high)
 
 
-def unsigned_range(near: Any, q: Any, zero: Any, low: int, high: int) -> Any:
+def unsigned_range(rounded_q: Any, q: Any, zero: Any, low: int, high: int) -> Any:
     """Mutant: a signed type has the range of the unsigned one."""
-    return np.clip(near + zero, 0, high - low)
+    return np.clip(rounded_q + zero, 0, high - low)
 
 
-def low_beyond_32_bits(near: Any, q: Any, zero: Any, low: int, high: int) -> Any:
+def low_beyond_32_bits(rounded_q: Any, q: Any, zero: Any, low: int, high: int) -> Any:
     """Mutant: quotients that 32 bits cannot hold become the lowest number."""
-    return np.where(np.abs(near) < 2.0**31, np.clip(near + zero, low, high), low)
+    return np.where(np.abs(rounded_q) < 2.0**31, np.clip(rounded_q + zero, low, high), low)
 
 
 #: Wrong rules by name: a text, and the rule.

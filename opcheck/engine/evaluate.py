@@ -21,12 +21,12 @@ from opcheck.errors import InvalidNode, NotSupported, WrongOperator, decline
 from opcheck.model import GRAPH, Array
 from opcheck.numbers.arithmetic import EXACT, Arithmetic, Kind
 from opcheck.numbers.bounded.array import MOST_AXES, Bounded, bounded, is_finite, value_dtypes
-from opcheck.numbers.bounded.choice import Indices, Truth, with_ieee
+from opcheck.numbers.bounded.choice import Choices, Truth, with_ieee
 from opcheck.numbers.faulty import Faulty, bare
 from opcheck.numbers.traced import Step, Traced
 
 #: An output of a formula on bounded numbers; a plain array is exact.
-Output: TypeAlias = Bounded | Truth | Indices | Array
+Output: TypeAlias = Bounded | Truth | Choices | Array
 #: Brings an array to a kind of numbers.
 Lift: TypeAlias = Callable[[Any], Any]
 
@@ -519,7 +519,7 @@ def _has_large(outputs: Sequence[Any]) -> bool:
 
 
 def _of_two(output: Output) -> Output:
-    """Return integers that are sure as a plain array, or as Indices if each is one of two.
+    """Return integers that are sure as a plain array, or as `Choices` if each is one of two.
 
     Anything else is returned as it is: other types, integers that may be further off or were lost.
     """
@@ -529,7 +529,7 @@ def _of_two(output: Output) -> Output:
     if (low == high).all():
         return low
     if (high - low <= 1).all():
-        return Indices(high, np.stack([low, high], -1))
+        return Choices(high, np.stack([low, high], -1))
     return output
 
 

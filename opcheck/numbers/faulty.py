@@ -69,7 +69,7 @@ def seen(x: Any) -> Any:
     """Return the values of `x` as a plain array, not a copy, though they may have errors.
 
     Those of bounded numbers are float64, longdouble or mpmath's, whatever the tensor's dtype. What
-    is not a `Number`, such as a plain array, a list, a `Truth` or `Indices`, is returned as it is.
+    is not a `Number`, such as a plain array, a list, a `Truth` or `Choices`, is returned as it is.
     """
     return x.v if isinstance(x, Number) else x
 

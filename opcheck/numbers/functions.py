@@ -450,7 +450,7 @@ def top_k(x: Tensor, k: int, axis: int, largest: bool) -> tuple[Tensor, Places]:
 
     Both have the shape of `x`, but length `k` along `axis`. Of equal elements the one with the
     lower index comes first; NaN counts as the largest. Where errors of bounded numbers leave more
-    than one order, the indices are `Indices`, which list all that each may be. Beyond the standard.
+    than one order, the indices are `Choices`, which list all that each may be. Beyond the standard.
 
     Raises IndexError if `k` is larger than the axis, AxisError for an axis that `x` lacks. A `k` of
     0 or less gives no element.
@@ -513,7 +513,7 @@ def argmax(x: Tensor, axis: int | None = None, keepdims: bool = False) -> Places
     """Return the index of the first maximum along `axis`, of all elements in C order if it is None.
 
     The first NaN counts as the maximum. Where errors of bounded numbers leave several open, the
-    result is `Indices`, which list all that each may be. `keepdims` leaves the axis in, with length
+    result is `Choices`, which list all that each may be. `keepdims` leaves the axis in, with length
     1.
 
     Raises ValueError if there is no element to choose from, and AxisError for an axis that `x`
@@ -526,7 +526,7 @@ def argmin(x: Tensor, axis: int | None = None, keepdims: bool = False) -> Places
     """Return the index of the first minimum along `axis`, of all elements in C order if it is None.
 
     The first NaN counts as the minimum. Where errors of bounded numbers leave several open, the
-    result is `Indices`, which list all that each may be. `keepdims` leaves the axis in, with length
+    result is `Choices`, which list all that each may be. `keepdims` leaves the axis in, with length
     1.
 
     Raises ValueError if there is no element to choose from, and AxisError for an axis that `x`

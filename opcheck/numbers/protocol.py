@@ -74,5 +74,5 @@ class Tensor(Protocol):
 Operand: TypeAlias = Tensor | float | np.generic
 #: Booleans that a comparison gives: a plain array, or a `Truth` where errors leave some open.
 Booleans: TypeAlias = Any
-#: Indices that an extreme gives: a plain array, or `Indices` where errors leave some open.
+#: Indices that an extreme gives: a plain array, or `Choices` where errors leave some open.
 Places: TypeAlias = Any

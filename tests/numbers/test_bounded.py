@@ -18,7 +18,7 @@ from opcheck.model import OpVersion
 from opcheck.numbers.arithmetic import FLOAT32, FLOAT64, Arithmetic, narrow, stored
 from opcheck.numbers.bounded import Bounded, Common, bounded, reductions, value_dtypes
 from opcheck.numbers.bounded.array import ANYTHING, OVERFLOWED, UNORDERED
-from opcheck.numbers.bounded.choice import Indices
+from opcheck.numbers.bounded.choice import Choices
 from opcheck.numbers.faulty import Faulty
 from tests.bounds import arithmetic as ar
 from tests.examples import examples
@@ -524,7 +524,7 @@ def test_indices_are_among_those_admitted() -> None:
         ):
             right = on_bounds(formula, [x])
             got = formula(Sloppy(x, machine))
-            admitted = right.admitted if isinstance(right, Indices) else right[..., None]
+            admitted = right.admitted if isinstance(right, Choices) else right[..., None]
             assert (got[..., None] == admitted).any(-1).all()
 
 

@@ -13,7 +13,7 @@ from opcheck import numbers as xp
 from opcheck.numbers.arithmetic import FLOAT32
 from opcheck.numbers.bounded import Bounded, bounded
 from opcheck.numbers.bounded.array import Errors
-from opcheck.numbers.bounded.choice import Indices, Truth, truth_parts
+from opcheck.numbers.bounded.choice import Choices, Truth, truth_parts
 from opcheck.numbers.bounded.movement import cast_to_half
 from tests.examples import examples
 from tests.wording import Wording
@@ -167,7 +167,7 @@ def test_a_truth_of_plain_numbers_in_force_is_no_float() -> None:
         xp.astype(UNSURE, np.float32)
 
 
-@pytest.mark.parametrize("array", [UNSURE, Indices(np.array([1]), np.array([[0, 1]]))])
+@pytest.mark.parametrize("array", [UNSURE, Choices(np.array([1]), np.array([[0, 1]]))])
 def test_what_is_unsure_decides_no_branch(array: Any) -> None:
     with pytest.raises(TypeError):
         bool(array)
@@ -206,7 +206,7 @@ def test_a_cast_that_is_left_out_rounds_nothing_but_what_is_too_large() -> None:
 
 
 def admitted(found: Any) -> list[list[int]]:
-    if not isinstance(found, Indices):
+    if not isinstance(found, Choices):
         return [[one] for one in np.ravel(found).tolist()]
     lists = found.admitted.reshape(-1, found.admitted.shape[-1]).tolist()
     return [sorted(set(one)) for one in lists]
@@ -225,7 +225,7 @@ def test_what_is_taken_at_an_unsure_index_reaches_all_that_it_may_be() -> None:
     x = about([[1.0, 1.1, 0.0]], 0.1)
     y = about([[10.0, 30.0, 99.0]], 1.0)
     index = xp.argmax(x, axis=1, keepdims=True)
-    assert isinstance(index, Indices)
+    assert isinstance(index, Choices)
     assert hull(xp.take_along_axis(y, index, 1)) == [(9, 51)]
     assert hull(xp.take(y[0], xp.argmax(x[0], axis=0), 0)) == [(9, 51)]
     assert hull(xp.take_along_axis(y, np.array([[2]]), 1)) == [(98, 100)]
@@ -249,7 +249,7 @@ def test_the_axis_of_the_largest_in_order_may_be_counted_from_the_end(axis: int)
     x = about([[1.0, 1.1, 3.0], [1.1, 5.0, 1.2]], 0.1)
     _, indices = xp.top_k(x, 2, axis, True)
     _, counted = xp.top_k(x, 2, axis - 2, True)
-    assert isinstance(counted, Indices)
+    assert isinstance(counted, Choices)
     assert np.array_equal(counted.v, indices.v)
     assert np.array_equal(counted.admitted, indices.admitted)
 

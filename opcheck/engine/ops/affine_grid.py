@@ -165,17 +165,17 @@ AFFINE_GRID.alternative("", build=affine_grid)(Grid(doubled))
 
 
 def from_0_to_1(number: Array, length: int, align_corners: bool) -> Array:
-    """Mutant: the places run from 0 to 1."""
+    """Mutant of `in_steps`: the places run from 0 to 1."""
     return (in_steps(number, length, align_corners) + 1) / 2
 
 
 def upside_down(number: Array, length: int, align_corners: bool) -> Array:
-    """Mutant: the places run from 1 to -1."""
+    """Mutant of `in_steps`: the places run from 1 to -1."""
     return -in_steps(number, length, align_corners)
 
 
 def from_the_first_edge(number: Array, length: int, align_corners: bool) -> Array:
-    """Mutant: each place is the edge at which its element begins."""
+    """Mutant of `in_steps`: each place is the edge at which its element begins."""
     return number * (2 / max(length, 1)) - 1
 
 

@@ -50,31 +50,31 @@ OP.alternative("with the function body's constants, float32's in the tensor's ty
 
 @OP.mutant("the approximation by tanh was taken, whatever approximate", build=gelu)
 def tanh_always(x: Tensor, approximate: str) -> Tensor:
-    """Mutant: approximate is tanh."""
+    """Mutant of `gate`: approximate is tanh."""
     return gate(x, "tanh")
 
 
 @OP.mutant("the approximation by a logistic function of 1.702·x was taken", build=gelu)
 def quick(x: Tensor, approximate: str) -> Tensor:
-    """Mutant: x · sigmoid(1.702·x)."""
+    """Mutant of `gate`: x · sigmoid(1.702·x)."""
     return xp.tanh(0.851 * x)
 
 
 @OP.mutant("erf was taken of x, not of x/√2", build=gelu)
 def root_of_two_forgotten(x: Tensor, approximate: str) -> Tensor:
-    """Mutant: the argument is not divided."""
+    """Mutant of `gate`: the argument is not divided."""
     return xp.erf(x) if approximate == "none" else gate(x, approximate)
 
 
 @OP.mutant("0.0447 stood for 0.044715", build=gelu)
 def shorter_factor(x: Tensor, approximate: str) -> Tensor:
-    """Mutant: the factor of the cube has three digits."""
+    """Mutant of `gate`: the factor of the cube has three digits."""
     return gate(x, "none") if approximate == "none" else tanh_of_cubic(x, 44700)
 
 
 @OP.mutant("x² stood for x³", build=gelu)
 def square_for_cube(x: Tensor, approximate: str) -> Tensor:
-    """Mutant: a square in place of the cube."""
+    """Mutant of `gate`: a square in place of the cube."""
     if approximate == "none":
         return gate(x, approximate)
     return xp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x)))
@@ -82,13 +82,13 @@ def square_for_cube(x: Tensor, approximate: str) -> Tensor:
 
 @OP.mutant("results below -3 were taken for 0", build=gelu)
 def tail_cut(x: Tensor, approximate: str) -> Tensor:
-    """Mutant: the gate is closed below -3."""
+    """Mutant of `gate`: the gate is closed below -3."""
     return xp.where(x < -3, -1.0, gate(x, approximate))
 
 
 @OP.mutant("erf was a polynomial that is good to 1.5e-7", build=gelu)
 def polynomial(x: Tensor, approximate: str) -> Tensor:
-    """Mutant: erf by Abramowitz and Stegun, 7.1.26."""
+    """Mutant of `gate`: erf by Abramowitz and Stegun, 7.1.26."""
     if approximate == "tanh":
         return gate(x, approximate)
     z = xp.abs(x) / math.sqrt(2)

@@ -32,7 +32,7 @@ from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import NAN_IN_ORDER, has_nan
 from opcheck.errors import decline, reject
 from opcheck.numbers import Tensor
-from opcheck.numbers.bounded.choice import Indices
+from opcheck.numbers.bounded.choice import Choices
 from opcheck.numbers.faulty import seen
 from opcheck.opset import ML
 
@@ -172,7 +172,7 @@ def label_of_largest(scores: Tensor, labels: NDArray[Any]) -> Any:
 
     scores: [N, E]; labels: [E]. Returns [N], in the type of `labels`. Of equal scores it is the
     first or the last: TOP_OF_EQUAL_SCORES. NaN stands in the order as NAN_IN_ORDER has it. Where
-    rounding decides which score is the largest, `Indices` admit any of these labels.
+    rounding decides which score is the largest, `Choices` admit any of these labels.
 
     Raises NotSupported for no classes, and if rounding decides between labels that are texts.
     """
@@ -182,9 +182,9 @@ def label_of_largest(scores: Tensor, labels: NDArray[Any]) -> Any:
         scores = with_nan_in_order(scores)
     plain = seen(scores)
     place = xp.argmax(scores, axis=1)
-    if isinstance(place, Indices):
+    if isinstance(place, Choices):
         decline(labels.dtype == object, "texts of scores that rounding decides between")
-        return Indices(labels[place.v], labels[place.admitted])
+        return Choices(labels[place.v], labels[place.admitted])
     is_largest = plain == plain.max(axis=1, keepdims=True)
     has_several = is_largest.sum(axis=1) > 1
     if has_several.any() and TOP_OF_EQUAL_SCORES.reading() == "last":

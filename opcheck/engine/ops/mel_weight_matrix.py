@@ -229,12 +229,12 @@ def ratio_of_log_in(kind: Any, m: Any) -> Any:
 
 
 def flat_within_a_bin(height: Reals, left: Reals, right: Reals) -> Reals:
-    """Mutant: a band within one bin has no peak."""
+    """Mutant of `height_alone`: a band within one bin has no peak."""
     return height * (left < right)
 
 
 def of_area_1(height: Reals, left: Reals, right: Reals) -> Reals:
-    """Mutant: the triangles have the same area, and not the same peak."""
+    """Mutant of `height_alone`: the triangles have the same area, and not the same peak."""
     return np.asarray(height * (2 / np.maximum(right - left, 1)))
 
 

@@ -40,7 +40,7 @@ from opcheck.engine.undefined import undefined_where
 from opcheck.errors import InvalidNode, decline, reject
 from opcheck.numbers import Array
 from opcheck.numbers.bounded.array import Bounded
-from opcheck.numbers.bounded.choice import Indices
+from opcheck.numbers.bounded.choice import Choices
 from opcheck.numbers.bounded.movement import hull
 from opcheck.numbers.faulty import bare
 from opcheck.numbers.plain import values_of as exact_values
@@ -481,7 +481,7 @@ def cast(input: Array, target: Target) -> Array:
     dtype = target.dtype
     check_castable(dtype)
     x = bare(input)
-    if isinstance(x, Indices):
+    if isinstance(x, Choices):
         return cast_admitted(x, target)
     if isinstance(x, Bounded) and dtype.kind == "minifloat":
         return cast_with_errors(x, target)
@@ -500,11 +500,11 @@ def cast(input: Array, target: Target) -> Array:
     return undefined_where(y, is_undefined, f"what some of these numbers become as {dtype}")
 
 
-def cast_admitted(x: Indices, target: Target) -> Array:
+def cast_admitted(x: Choices, target: Target) -> Array:
     """Return `x`, numbers each of which may be any of several, in the target's type.
 
     In a floating type of 16 bits or more that is a number with an error that reaches all of them,
-    else `Indices` again, with each of them cast. Raises NotSupported for a cast
+    else `Choices` again, with each of them cast. Raises NotSupported for a cast
     that the text does not define, while judging also of numbers that the target does not hold;
     InvalidNode for an unknown round_mode of float8e8m0.
     """
@@ -512,11 +512,11 @@ def cast_admitted(x: Indices, target: Target) -> Array:
     numbers = cast(x.admitted, target)
     if target.dtype.kind == "float":
         return hull(number, numbers, axis=-1)
-    return Indices(number, numbers)
+    return Choices(number, numbers)
 
 
 def cast_with_errors(x: Bounded, target: Target) -> Array:
-    """Return `x` in a type of floats of 8 bits or less: `Indices` where errors reach a step.
+    """Return `x` in a type of floats of 8 bits or less: `Choices` where errors reach a step.
 
     Raises NotSupported, while judging, where the text does not say what a number that the errors
     admit becomes, or where they decide between a number and NaN. Raises InvalidNode for an unknown
@@ -967,7 +967,7 @@ def dequantize_versions(
 ) -> Array:
     """Return y = (x - x_zero_point) * x_scale in the shape of x.
 
-    x: where several numbers of an element are right (`Indices`), so is the product of each.
+    x: where several numbers of an element are right (`Choices`), so is the product of each.
     x_scale and x_zero_point: one for all, one for each entry of `axis`, or for each block_size of
     them; in version 10 (`has_axis` False) one for all. "If `output_dtype` is not supplied then the
     output type is the same as `x_scale`." Without a zero point it is 0; of int32 one that is not 0
@@ -986,7 +986,7 @@ def dequantize_versions(
     scale, zero_point = how.place(number, x_scale, x_zero_point, used_axis, block_size)
     zero = zero_point_of(number, zero_point)
     y = how.product(number, zero, scale, out)
-    if not isinstance(x, Indices):
+    if not isinstance(x, Choices):
         return y
     of_each = how.product(x.admitted, zero[..., np.newaxis], scale[..., np.newaxis], out)
     return hull(y, of_each, axis=-1)
@@ -1016,28 +1016,28 @@ DEQUANTIZE.alternative("", build=dequantize_versions)(Dequantizer(product=in_typ
 
 
 def zero_point_added(x: Array, zero: Array, scale: Array, out: DType) -> Array:
-    """Mutant: (x + x_zero_point) * x_scale."""
+    """Mutant of `in_float32`: (x + x_zero_point) * x_scale."""
     return (exact_values(x) + exact_values(zero)) * real(scale)
 
 
 def zero_point_unscaled(x: Array, zero: Array, scale: Array, out: DType) -> Array:
-    """Mutant: x * x_scale - x_zero_point."""
+    """Mutant of `in_float32`: x * x_scale - x_zero_point."""
     return exact_values(x) * real(scale) - exact_values(zero)
 
 
 def difference_wraps(x: Array, zero: Array, scale: Array, out: DType) -> Array:
-    """Mutant: x - x_zero_point has the lowest bits that the type of x holds."""
+    """Mutant of `in_float32`: x - x_zero_point has the lowest bits that the type of x holds."""
     wide = x.astype(np.int64) - zero.astype(np.int64)
     return exact_values(wide.astype(x.dtype)) * real(scale)
 
 
 def divided_by_scale(x: Array, zero: Array, scale: Array, out: DType) -> Array:
-    """Mutant: (x - x_zero_point) / x_scale."""
+    """Mutant of `in_float32`: (x - x_zero_point) / x_scale."""
     return (exact_values(x) - exact_values(zero)) / real(scale)
 
 
 def signs_mistaken(x: Array, zero: Array, scale: Array, out: DType) -> Array:
-    """Mutant: signed numbers are read as unsigned ones, and those as signed."""
+    """Mutant of `in_float32`: signed numbers are read as unsigned ones, and those as signed."""
     mistaken = same_bits(x, **OTHER_SIGNEDNESS)
     return in_float32(mistaken, same_bits(zero, **OTHER_SIGNEDNESS), scale, out)
 
@@ -1151,7 +1151,7 @@ def quantized(
     `quotients` are the same x / y_scale, divided in types that are as right; the first gives the
     value. If they are bounded, all numbers between what their least and their greatest values, by
     their errors, become are right too. `is_exact` masks quotients whose error does not count. The
-    result is an array if one number is left for each element, else `Indices`, which list them. NaN
+    result is an array if one number is left for each element, else `Choices`, which list them. NaN
     may become any number of a type without NaN.
 
     Raises NotSupported, while judging: in a type of floats, for a zero point other than 0, unless
@@ -1221,28 +1221,28 @@ def both_ends(x: Bounded, is_exact: Mask = False) -> list[Array]:
 def admitted(y: Array, low: Array, high: Array) -> Array:
     """Return `y`, and whatever else lies from `low` to `high`, all of one dtype and shape.
 
-    It is `y` itself if both ends are equal, or NaN, in every element. Else `Indices`: of integers
+    It is `y` itself if both ends are equal, or NaN, in every element. Else `Choices`: of integers
     with all between both ends, of floats with `y` and the two ends alone.
     """
     if ((low == high) | (low != low)).all():
         return y
     dtype = dtypes.of(y)
     if dtype and dtype.kind != "int":
-        return Indices(y, np.stack([y, low, high], axis=-1))
+        return Choices(y, np.stack([y, low, high], axis=-1))
     first = low.astype(np.int64)[..., np.newaxis]
     last = high.astype(np.int64)[..., np.newaxis]
     numbers = first + np.arange(1 + (last - first).max())
-    return Indices(y, np.minimum(numbers, last).astype(y.dtype))
+    return Choices(y, np.minimum(numbers, last).astype(y.dtype))
 
 
 def each_admitted(y: Array) -> Array:
     """Return all that is admitted of each element, along another axis, the last."""
-    return y.admitted if isinstance(y, Indices) else np.asarray(y)[..., np.newaxis]
+    return y.admitted if isinstance(y, Choices) else np.asarray(y)[..., np.newaxis]
 
 
 def chosen(y: Array) -> Array:
     """Return the number that comes first of what is admitted of each element."""
-    return y.v if isinstance(y, Indices) else y
+    return y.v if isinstance(y, Choices) else y
 
 
 def with_any_for_nan(y: Array, is_nan: Any, dtype: DType) -> Array:
@@ -1261,7 +1261,7 @@ def with_any_for_nan(y: Array, is_nan: Any, dtype: DType) -> Array:
     before = each_admitted(y)
     repeated = np.repeat(before[..., :1], count - before.shape[-1], axis=-1)
     listed = np.concatenate([before, repeated], axis=-1)
-    return Indices(chosen(y), np.where(is_nan[..., np.newaxis], every, listed))
+    return Choices(chosen(y), np.where(is_nan[..., np.newaxis], every, listed))
 
 
 def every_number(dtype: DType) -> Array:
@@ -1328,7 +1328,7 @@ def quantize_versions(
     y has the type output_dtype, else that of the zero point, else uint8. A scale is one for all,
     for an entry of `axis`, or for block_size of them. precision: the type to divide in, else that
     of the scale. saturate: concerns floats of 8 bits. NaN may be any number of a type without it.
-    Where errors of the division admit several numbers, y is `Indices`.
+    Where errors of the division admit several numbers, y is `Choices`.
     how: the steps, which mutants change; text: what the version says.
 
     Raises InvalidNode if output_dtype and the type of the zero point differ, for a `saturate` other
@@ -1503,39 +1503,39 @@ def integers_wrongly(convert: OfIntegers, q: Array, zero: Array, out: Target) ->
     return within_64_bits.astype(np.int64).astype(out.dtype.numpy)
 
 
-def rounded_last(near: Any, q: Any, zero: Any, low: int, high: int) -> Any:
+def rounded_last(rounded_q: Any, q: Any, zero: Any, low: int, high: int) -> Any:
     """Mutant: saturate(round(q + zero))."""
     return np.clip(np.rint(q + zero), low, high)
 
 
-def zero_point_subtracted(near: Any, q: Any, zero: Any, low: int, high: int) -> Any:
+def zero_point_subtracted(rounded_q: Any, q: Any, zero: Any, low: int, high: int) -> Any:
     """Mutant: saturate(round(q) - zero)."""
-    return np.clip(near - zero, low, high)
+    return np.clip(rounded_q - zero, low, high)
 
 
-def wraps(near: Any, q: Any, zero: Any, low: int, high: int) -> Any:
+def wraps(rounded_q: Any, q: Any, zero: Any, low: int, high: int) -> Any:
     """Mutant: numbers out of range keep their lowest bits."""
-    return near + zero
+    return rounded_q + zero
 
 
-def saturates_first(near: Any, q: Any, zero: Any, low: int, high: int) -> Any:
+def saturates_first(rounded_q: Any, q: Any, zero: Any, low: int, high: int) -> Any:
     """Mutant: saturate(saturate(round(q)) + zero)."""
-    return np.clip(np.clip(near, low, high) + zero, low, high)
+    return np.clip(np.clip(rounded_q, low, high) + zero, low, high)
 
 
-def narrow_range(near: Any, q: Any, zero: Any, low: int, high: int) -> Any:
+def narrow_range(rounded_q: Any, q: Any, zero: Any, low: int, high: int) -> Any:
     """Mutant: a signed type's lowest number is the largest one's opposite."""
-    return np.clip(near + zero, low + (low < 0), high)
+    return np.clip(rounded_q + zero, low + (low < 0), high)
 
 
-def unsigned_range(near: Any, q: Any, zero: Any, low: int, high: int) -> Any:
+def unsigned_range(rounded_q: Any, q: Any, zero: Any, low: int, high: int) -> Any:
     """Mutant: a signed type has the range of the unsigned one."""
-    return np.clip(near + zero, 0, high - low)
+    return np.clip(rounded_q + zero, 0, high - low)
 
 
-def low_beyond_32_bits(near: Any, q: Any, zero: Any, low: int, high: int) -> Any:
+def low_beyond_32_bits(rounded_q: Any, q: Any, zero: Any, low: int, high: int) -> Any:
     """Mutant: quotients that 32 bits cannot hold become the lowest number."""
-    return np.where(np.abs(near) < 2.0**31, np.clip(near + zero, low, high), low)
+    return np.where(np.abs(rounded_q) < 2.0**31, np.clip(rounded_q + zero, low, high), low)
 
 
 #: Wrong rules by name: a text, and the rule.
@@ -1655,7 +1655,7 @@ def dynamic_quantize(how: DynamicQuantizer, x: Array) -> tuple[Array, Array, Arr
         y_zero_point = cast(round(saturate(qmin - min(x)/y_scale))),
         y = saturate(round(x / y_scale) + y_zero_point).
 
-    Where the errors of x and of the scale admit several numbers, y and y_zero_point are `Indices`.
+    Where the errors of x and of the scale admit several numbers, y and y_zero_point are `Choices`.
 
     Raises NotSupported, while judging, for an empty x, whose scale and zero point are 0 otherwise,
     for a y_scale that is NaN, 0 or up to LEAST_SCALE, or too large for float32, where x is all
@@ -1679,13 +1679,13 @@ def dynamic_quantize(how: DynamicQuantizer, x: Array) -> tuple[Array, Array, Arr
 def by_each_point(quotients: Sequence[Array], zero: Array, convert: Convert) -> Array:
     """Return y, uint8 in the shape of the quotients, by any zero point that is admitted.
 
-    zero: a uint8, or `Indices` with several. The first point decides, and all that lies between the
-    results of any is admitted: the return value has it as `Indices`, unless one number each is
+    zero: a uint8, or `Choices` with several. The first point decides, and all that lies between the
+    results of any is admitted: the return value has it as `Choices`, unless one number each is
     left. Raises NotSupported, while judging, where a quotient may be infinite or NaN, and for too
     many NaN.
     """
     points = [np.asarray(chosen(zero))]
-    if isinstance(zero, Indices):
+    if isinstance(zero, Choices):
         points = [*points, *np.ravel(zero.admitted)]
     results = [
         quantized(quotients, exact_values(point), UINT8, convert=convert) for point in points

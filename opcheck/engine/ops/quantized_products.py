@@ -454,7 +454,7 @@ def requantized(
     onto: makes the factors' scales broadcast to the sums. bias: is added to the sums and broadcasts
     to them, None for nothing. is_exact: True if float32 holds the sums, and them times powers of
     two, in any order. how: the steps, which mutants change. Where rounding errors admit several
-    numbers of an element, the result is `Indices`, which list them.
+    numbers of an element, the result is `Choices`, which list them.
 
     Raises InvalidNode if a scale and its zero point have other shapes, if they do not stretch to
     their tensor's entries (or by SHAPE_OF_SCALES in another way than the text's), if y_scale has
@@ -573,7 +573,7 @@ def qlinear_matmul(
 
     a, b: as numpy.matmul takes them; their scales and zero points are scalars, or one for each row
     of a and column of b. y_scale, y_zero_point: of one element; y has the point's type, and is
-    `Indices` where rounding admits several numbers. Other shapes of scales that stretch are
+    `Choices` where rounding admits several numbers. Other shapes of scales that stretch are
     stretched or refused: SHAPE_OF_SCALES. how: the steps, which mutants change.
 
     Raises InvalidNode if a and b do not fit each other, if a scale and its zero point have
@@ -623,7 +623,7 @@ def qlinear_conv(
         x: [N, C, D1, D2 …]; its scale and zero point are scalars.
         w: [M, C/group, k1, k2 …]; its scale and zero point are scalars or [M].
         B: int32 [M], in the unit of the sums: x_scale · w_scale.
-        y_scale, y_zero_point: Of one element; y has the point's type, and is `Indices` where
+        y_scale, y_zero_point: Of one element; y has the point's type, and is `Choices` where
             rounding admits several numbers.
 
     Raises:
@@ -664,7 +664,7 @@ for _operator, _versions in ((QLINEAR_MATMUL, qlinear_matmul), (QLINEAR_CONV, ql
 
 
 def zero_points_added(x: Array, zero: Array, entries: Entries) -> Array:
-    """Mutant: x + zero_point, in int64, of x in integers of 8 bits.
+    """Mutant of `without_zero_point`: x + zero_point, in int64, of x in integers of 8 bits.
 
     Raises InvalidNode for a shape that does not stretch to the entries, or that SHAPE_OF_SCALES
     refuses; NotSupported, while judging, for one of each element.
@@ -675,7 +675,7 @@ def zero_points_added(x: Array, zero: Array, entries: Entries) -> Array:
 
 
 def differences_wrap(x: Array, zero: Array, entries: Entries) -> Array:
-    """Mutant: the difference is taken in the tensor's own type.
+    """Mutant of `without_zero_point`: the difference is taken in the tensor's own type.
 
     Raises InvalidNode for a shape that does not stretch to the entries, or that SHAPE_OF_SCALES
     refuses; NotSupported, while judging, for one of each element.
@@ -686,7 +686,7 @@ def differences_wrap(x: Array, zero: Array, entries: Entries) -> Array:
 
 
 def differences_saturate(x: Array, zero: Array, entries: Entries) -> Array:
-    """Mutant: the difference is cut to the tensor's own type.
+    """Mutant of `without_zero_point`: the difference is cut to the tensor's own type.
 
     Raises InvalidNode for a shape that does not stretch to the entries, or that SHAPE_OF_SCALES
     refuses; NotSupported, while judging, for one of each element.
@@ -698,7 +698,7 @@ def differences_saturate(x: Array, zero: Array, entries: Entries) -> Array:
 
 
 def signs_mistaken(x: Array, zero: Array, entries: Entries) -> Array:
-    """Mutant: signed numbers are read as unsigned ones, and those as signed.
+    """Mutant of `without_zero_point`: signed numbers are read as unsigned, and those as signed.
 
     Raises InvalidNode for a shape that does not stretch to the entries, or that SHAPE_OF_SCALES
     refuses; NotSupported, while judging, for one of each element.
@@ -827,22 +827,22 @@ def no_output_zero_point(q: Array, zero: Array, out: Target) -> Array:
 
 
 def multiplied_by_output_scale(accumulated: Accumulated) -> Array:
-    """Mutant: the output's scale multiplies."""
+    """Mutant of `by_factor`: the output's scale multiplies."""
     return accumulated.with_bias() * (accumulated.a * accumulated.b * accumulated.y)
 
 
 def first_scale_ignored(accumulated: Accumulated) -> Array:
-    """Mutant: the first factor has no scale."""
+    """Mutant of `by_factor`: the first factor has no scale."""
     return accumulated.with_bias() * (accumulated.b / accumulated.y)
 
 
 def second_scale_ignored(accumulated: Accumulated) -> Array:
-    """Mutant: the second factor has no scale."""
+    """Mutant of `by_factor`: the second factor has no scale."""
     return accumulated.with_bias() * (accumulated.a / accumulated.y)
 
 
 def output_scale_ignored(accumulated: Accumulated) -> Array:
-    """Mutant: the output has no scale."""
+    """Mutant of `by_factor`: the output has no scale."""
     return accumulated.with_bias() * (accumulated.a * accumulated.b)
 
 
@@ -853,13 +853,13 @@ def factor_in(kind: Any, accumulated: Accumulated) -> Array:
 
 
 def bias_not_scaled(accumulated: Accumulated) -> Array:
-    """Mutant: the bias is in the output's unit, so that it is not multiplied by the factor."""
+    """Mutant of `by_factor`: the bias is in the output's unit, and not multiplied by the factor."""
     bias = 0 if accumulated.bias is None else accumulated.bias
     return accumulated.sums * (accumulated.a * accumulated.b / accumulated.y) + bias
 
 
 def first_bias_for_all(accumulated: Accumulated) -> Array:
-    """Mutant: each filter has the first one's bias."""
+    """Mutant of `by_factor`: each filter has the first one's bias."""
     bias = None if accumulated.bias is None else accumulated.bias[:1]
     return by_factor(replace(accumulated, bias=bias))
 

@@ -456,7 +456,7 @@ def of_other_draws(
 
 
 def scale_is_a_variance(u: Floats, mean: float, scale: float) -> Floats:
-    """Mutant: the standard deviation is the root of `scale`.
+    """Mutant of `normal`: the standard deviation is the root of `scale`.
 
     scale: from 0 on. Raises NotSupported if it is infinite or NaN, or if `mean` is.
     """
@@ -464,7 +464,7 @@ def scale_is_a_variance(u: Floats, mean: float, scale: float) -> Floats:
 
 
 def mean_scaled(u: Floats, mean: float, scale: float) -> Floats:
-    """Mutant: the mean is multiplied by `scale`, too.
+    """Mutant of `normal`: the mean is multiplied by `scale`, too.
 
     Raises NotSupported for a `scale` that is negative, infinite or NaN, and for a `mean` that is
     infinite or NaN.
@@ -473,27 +473,27 @@ def mean_scaled(u: Floats, mean: float, scale: float) -> Floats:
 
 
 def uniform_for_normal(u: Floats, mean: float, scale: float) -> Floats:
-    """Mutant: a uniform distribution of the same mean and standard deviation."""
+    """Mutant of `normal`: a uniform distribution of the same mean and standard deviation."""
     return mean + scale * (u - 0.5) * 12**0.5
 
 
 def cut_off(u: Floats, mean: float, scale: float) -> Floats:
-    """Mutant: numbers beyond two standard deviations lie there."""
+    """Mutant of `normal`: numbers beyond two standard deviations lie there."""
     return mean + scale * np.clip(normal_quantiles(u), -2, 2)
 
 
 def high_is_a_width(u: Floats, low: float, high: float) -> Floats:
-    """Mutant: `high` is the distance of the boundaries."""
+    """Mutant of `uniform`: `high` is the distance of the boundaries."""
     return low + u * high
 
 
 def normal_for_uniform(u: Floats, low: float, high: float) -> Floats:
-    """Mutant: a normal distribution of the same mean and standard deviation."""
+    """Mutant of `uniform`: a normal distribution of the same mean and standard deviation."""
     return (low + high) / 2 + (high - low) / 12**0.5 * normal_quantiles(u)
 
 
 def whole_numbers(u: Floats, low: float, high: float) -> Floats:
-    """Mutant: numbers are rounded down.
+    """Mutant of `uniform`: numbers are rounded down.
 
     Raises NotSupported unless both ends are finite, and `low` is not above `high`.
     """
@@ -501,32 +501,32 @@ def whole_numbers(u: Floats, low: float, high: float) -> Floats:
 
 
 def zero_with_probability(u: Floats, p: Floats) -> Booleans:
-    """Mutant: 0 has the probability p."""
+    """Mutant of `is_one`: 0 has the probability p."""
     return u < p
 
 
 def probability_rounded(u: Floats, p: Floats) -> Booleans:
-    """Mutant: where p is one half or more 1 is certain, else impossible, whatever was drawn."""
+    """Mutant of `is_one`: 1 is certain where p is one half or more, and else impossible."""
     return p + 0 * u >= 0.5
 
 
 def probability_of_the_first(u: Floats, p: Floats) -> Booleans:
-    """Mutant: the first probability stands for all."""
+    """Mutant of `is_one`: the first probability stands for all."""
     return is_one(u, repeated(p, p.reshape(-1)[:1]))
 
 
 def probability_of_the_row(u: Floats, p: Floats) -> Booleans:
-    """Mutant: the first probability of a row stands for all of it."""
+    """Mutant of `is_one`: the first probability of a row stands for all of it."""
     return is_one(u, p[..., :1] + 0 * p if p.ndim else p)
 
 
 def fair(u: Floats, p: Floats) -> Booleans:
-    """Mutant: all probabilities are one half."""
+    """Mutant of `is_one`: all probabilities are one half."""
     return is_one(u, np.full_like(p, 0.5))
 
 
 def input_is_weights(u: Floats, logarithms: Floats) -> Integers:
-    """Mutant: the input is taken for weights, not for logarithms of them.
+    """Mutant of `class_of`: the input is taken for weights, not for logarithms of them.
 
     If it has negative numbers, all are raised until the least is 0.
     """
@@ -534,7 +534,7 @@ def input_is_weights(u: Floats, logarithms: Floats) -> Integers:
 
 
 def most_likely(u: Floats, logarithms: Floats) -> Integers:
-    """Mutant: the outcome is always the most likely one."""
+    """Mutant of `class_of`: the outcome is always the most likely one."""
     if not logarithms.size:
         return class_of(u, logarithms)
     classes: Integers = logarithms.argmax(axis=1)
@@ -542,52 +542,52 @@ def most_likely(u: Floats, logarithms: Floats) -> Integers:
 
 
 def equally_likely(u: Floats, logarithms: Floats) -> Integers:
-    """Mutant: all outcomes are equally likely."""
+    """Mutant of `class_of`: all outcomes are equally likely."""
     return class_of(u, 0 * logarithms)
 
 
 def first_batch(u: Floats, logarithms: Floats) -> Integers:
-    """Mutant: the first batch's probabilities stand for all batches'."""
+    """Mutant of `class_of`: the first batch's probabilities stand for all batches'."""
     return class_of(u, np.broadcast_to(logarithms[:1], logarithms.shape))
 
 
 def counted_from_one(u: Floats, logarithms: Floats) -> Integers:
-    """Mutant: the first outcome is number 1."""
+    """Mutant of `class_of`: the first outcome is number 1."""
     return 1 + class_of(u, logarithms)
 
 
 def last_class_left_out(u: Floats, logarithms: Floats) -> Integers:
-    """Mutant: the last of several outcomes does not come out."""
+    """Mutant of `class_of`: the last of several outcomes does not come out."""
     return class_of(u, logarithms[:, :-1] if logarithms.shape[1] > 1 else logarithms)
 
 
 def binary_logarithms(u: Floats, logarithms: Floats) -> Integers:
-    """Mutant: the input is of logarithms to base 2."""
+    """Mutant of `class_of`: the input is of logarithms to base 2."""
     return class_of(u, logarithms * np.log(2))
 
 
 def not_scaled(u: Floats, data: Floats, ratio: float) -> tuple[Floats, Booleans]:
-    """Mutant: scale = 1."""
+    """Mutant of `dropped`: scale = 1."""
     return data * (u >= ratio), u >= ratio
 
 
 def scaled_by_the_ratio(u: Floats, data: Floats, ratio: float) -> tuple[Floats, Booleans]:
-    """Mutant: scale = 1 / ratio."""
+    """Mutant of `dropped`: scale = 1 / ratio."""
     return np.where(u < ratio, 0, data / ratio), u >= ratio
 
 
 def ratio_is_kept(u: Floats, data: Floats, ratio: float) -> tuple[Floats, Booleans]:
-    """Mutant: the ratio is that of the elements that are kept."""
+    """Mutant of `dropped`: the ratio is that of the elements that are kept."""
     return dropped(u, data, 1 - ratio)
 
 
 def fair_dropout(u: Floats, data: Floats, ratio: float) -> tuple[Floats, Booleans]:
-    """Mutant: one half is dropped, with the scale of the ratio."""
+    """Mutant of `dropped`: one half is dropped, with the scale of the ratio."""
     return np.where(u < 0.5, 0, data / (1 - ratio)), u >= 0.5
 
 
 def nothing_dropped(u: Floats, data: Floats, ratio: float) -> tuple[Floats, Booleans]:
-    """Mutant: the output is a copy, in training too."""
+    """Mutant of `dropped`: the output is a copy, in training too."""
     return data, u >= 0
 
 
@@ -639,19 +639,19 @@ DROPOUT_MUTANTS: Mutants = {
 
 
 def mask_inverted(u: Floats, data: Floats, ratio: float) -> tuple[Floats, Booleans]:
-    """Mutant: the mask is true for what is dropped."""
+    """Mutant of `dropped`: the mask is true for what is dropped."""
     output, mask = dropped(u, data, ratio)
     return output, ~mask
 
 
 def mask_drawn_apart(u: Floats, data: Floats, ratio: float) -> tuple[Floats, Booleans]:
-    """Mutant: the mask is of draws of its own."""
+    """Mutant of `dropped`: the mask is of draws of its own."""
     output, _ = dropped(u, data, ratio)
     return output, xp.drawn(u.shape, None) >= ratio
 
 
 def mask_of_ones(u: Floats, data: Floats, ratio: float) -> tuple[Floats, Booleans]:
-    """Mutant: the mask is all ones, as it is without training."""
+    """Mutant of `dropped`: the mask is all ones, as it is without training."""
     output, mask = dropped(u, data, ratio)
     return output, np.ones_like(mask)
 

@@ -386,7 +386,7 @@ OP.formula(build=regex_full_match)(matched_fully)
 
 
 def matched_anywhere(pattern: str, text: str) -> bool:
-    """Mutant: the pattern matches a part of the text.
+    """Mutant of `matched_fully`: the pattern matches a part of the text.
 
     Raises NotSupported for more states or steps than an automaton has, and for hundreds of groups
     within each other.
@@ -395,7 +395,7 @@ def matched_anywhere(pattern: str, text: str) -> bool:
 
 
 def matched_at_the_beginning(pattern: str, text: str) -> bool:
-    """Mutant: the pattern matches the beginning.
+    """Mutant of `matched_fully`: the pattern matches the beginning.
 
     Raises NotSupported for more states or steps than an automaton has, and for hundreds of groups
     within each other.
@@ -404,7 +404,7 @@ def matched_at_the_beginning(pattern: str, text: str) -> bool:
 
 
 def first_match_alone(pattern: str, text: str) -> bool:
-    """Mutant: only the first match at the beginning is tried.
+    """Mutant of `matched_fully`: only the first match at the beginning is tried.
 
     Raises NotSupported for more states or steps than an automaton has, and for hundreds of groups
     within each other.
@@ -413,7 +413,7 @@ def first_match_alone(pattern: str, text: str) -> bool:
 
 
 def last_line_break_ignored(pattern: str, text: str) -> bool:
-    """Mutant: a line break at the end is ignored.
+    """Mutant of `matched_fully`: a line break at the end is ignored.
 
     Raises NotSupported for more states or steps than an automaton has, and for hundreds of groups
     within each other.
@@ -422,7 +422,7 @@ def last_line_break_ignored(pattern: str, text: str) -> bool:
 
 
 def pattern_is_a_text(pattern: str, text: str) -> bool:
-    """Mutant: the pattern is a text."""
+    """Mutant of `matched_fully`: the pattern is a text."""
     return pattern == text
 
 
@@ -439,7 +439,7 @@ def with_vertical_tab(part: re.Match[str]) -> str:
 
 
 def vertical_tab_is_whitespace(pattern: str, text: str) -> bool:
-    r"""Mutant: \s holds the vertical tab.
+    r"""Mutant of `matched_fully`: \s holds the vertical tab.
 
     Raises NotSupported for more states or steps than an automaton has, and for hundreds of groups
     within each other.
@@ -448,7 +448,7 @@ def vertical_tab_is_whitespace(pattern: str, text: str) -> bool:
 
 
 def case_ignored(pattern: str, text: str) -> bool:
-    """Mutant: the case of letters is ignored.
+    """Mutant of `matched_fully`: the case of letters is ignored.
 
     Raises NotSupported for more states or steps than an automaton has, and for hundreds of groups
     within each other.
@@ -457,7 +457,7 @@ def case_ignored(pattern: str, text: str) -> bool:
 
 
 def dot_is_a_line_break_too(pattern: str, text: str) -> bool:
-    """Mutant: a dot matches line breaks too.
+    """Mutant of `matched_fully`: a dot matches line breaks too.
 
     Raises NotSupported for more states or steps than an automaton has, and for hundreds of groups
     within each other.
@@ -466,7 +466,7 @@ def dot_is_a_line_break_too(pattern: str, text: str) -> bool:
 
 
 def classes_of_unicode(pattern: str, text: str) -> bool:
-    """Mutant: classes hold letters and digits beyond ASCII.
+    """Mutant of `matched_fully`: classes hold letters and digits beyond ASCII.
 
     Raises NotSupported for more states or steps than an automaton has, and for hundreds of groups
     within each other.

@@ -381,56 +381,56 @@ def first_image_for_all(rois: Array, images: Indices) -> tuple[Array, Indices]:
 
 
 def ends_held(low: Any, high: Any, scale: Any, shift: Any) -> tuple[Any, Any]:
-    """Mutant: a region is longer by 1, as if its end were a pixel that belongs to it."""
+    """Mutant of `at_least_one`: a region is longer by 1, as if its end were a pixel of it."""
     start, size = at_least_one(low, high, scale, shift)
     return start, size + 1
 
 
 def ends_rounded(low: Any, high: Any, scale: Any, shift: Any) -> tuple[Any, Any]:
-    """Mutant: ends are rounded to whole numbers, as MaxRoiPool does."""
+    """Mutant of `at_least_one`: ends are rounded to whole numbers, as MaxRoiPool does."""
     return at_least_one(floor(low * scale + 0.5), floor(high * scale + 0.5), 1, shift)
 
 
 def never_shifted(low: Any, high: Any, scale: Any, shift: Any) -> tuple[Any, Any]:
-    """Mutant: half_pixel does not shift."""
+    """Mutant of `at_least_one`: half_pixel does not shift."""
     _, size = at_least_one(low, high, scale, shift)
     return low * scale, size
 
 
 def shifted_on(low: Any, high: Any, scale: Any, shift: Any) -> tuple[Any, Any]:
-    """Mutant: half_pixel shifts by +0.5."""
+    """Mutant of `at_least_one`: half_pixel shifts by +0.5."""
     return at_least_one(low, high, scale, -shift)
 
 
 def shifted_before_scaled(low: Any, high: Any, scale: Any, shift: Any) -> tuple[Any, Any]:
-    """Mutant: half_pixel shifts before it scales."""
+    """Mutant of `at_least_one`: half_pixel shifts before it scales."""
     _, size = at_least_one(low, high, scale, shift)
     return (low - shift) * scale, size
 
 
 def one_long_at_least(low: Any, high: Any, scale: Any, shift: Any) -> tuple[Any, Any]:
-    """Mutant: a shifted region is of one element at least."""
+    """Mutant of `at_least_one`: a shifted region is of one element at least."""
     _, size = at_least_one(low, high, scale, 0)
     return low * scale - shift, size
 
 
 def count_rounded_down(size: Fraction, bins: int) -> int:
-    """Mutant: the adaptive number of places is rounded down."""
+    """Mutant of `rounded_up`: the adaptive number of places is rounded down."""
     return floor(size / bins)
 
 
 def count_rounded(size: Fraction, bins: int) -> int:
-    """Mutant: the adaptive number of places is rounded to the nearest."""
+    """Mutant of `rounded_up`: the adaptive number of places is rounded to the nearest."""
     return round(size / bins)
 
 
 def count_of_regions(size: Fraction, bins: int) -> int:
-    """Mutant: a bin has as many places as its whole region has elements."""
+    """Mutant of `rounded_up`: a bin has as many places as its whole region has elements."""
     return ceil(size)
 
 
 def two_places(size: Fraction, bins: int) -> int:
-    """Mutant: the adaptive number of places is 2."""
+    """Mutant of `rounded_up`: the adaptive number of places is 2."""
     return 2
 
 
@@ -440,23 +440,23 @@ def first_corners(bins: int, count: int) -> FloatArray:
 
 
 def nearest(place: Array, at: Array, length: int) -> Array:
-    """Mutant: the nearest element has all of the share."""
+    """Mutant of `share`: the nearest element has all of the share."""
     return 1.0 * (np.floor(np.clip(place, 0, length - 1) + 0.5) == at)
 
 
 def shares_exchanged(place: Array, at: Array, length: int) -> Array:
-    """Mutant: the two elements beside a place have each other's share."""
+    """Mutant of `share`: the two elements beside a place have each other's share."""
     is_beside = (place - at >= -1) & (place - at < 1)
     return np.where(is_beside, np.abs(place - at), 0.0)
 
 
 def zeros_outside(place: Array, at: Array, length: int) -> Array:
-    """Mutant: what is outside an image is 0."""
+    """Mutant of `share`: what is outside an image is 0."""
     return np.maximum(1 - np.abs(place - at), 0) * ((at >= 0) & (at < length))
 
 
 def places_outside_are_0(place: Array, at: Array, length: int) -> Array:
-    """Mutant: the value at a place outside an image is 0."""
+    """Mutant of `share`: the value at a place outside an image is 0."""
     return share(place, at, length) * ((place >= 0) & (place <= length - 1))
 
 

@@ -194,52 +194,52 @@ def with_pairs_exchanged(x: Array, pairs: Pairs) -> Array:
 
 
 def pairs_exchanged(pairs: Pairs) -> Array:
-    """Mutant: x1 and x2 of each pair are exchanged."""
+    """Mutant of `rotated`: x1 and x2 of each pair are exchanged."""
     return rotated(replace(pairs, x=with_pairs_exchanged(pairs.x, pairs)))
 
 
 def results_exchanged(pairs: Pairs) -> Array:
-    """Mutant: real and imag of each pair are exchanged."""
+    """Mutant of `rotated`: real and imag of each pair are exchanged."""
     return with_pairs_exchanged(rotated(pairs), pairs)
 
 
 def turned_back(pairs: Pairs) -> Array:
-    """Mutant: the sign of sin_cache is the other one."""
+    """Mutant of `rotated`: the sign of sin_cache is the other one."""
     return rotated(replace(pairs, sin=-pairs.sin))
 
 
 def written_in_halves(pairs: Pairs) -> Array:
-    """Mutant: the results come as all of real, then all of imag, also where pairs are neighbors."""
+    """Mutant of `rotated`: all of real comes before all of imag, also for pairs of neighbors."""
     return np.take(rotated(pairs), pairs.order, axis=3)
 
 
 def last_elements_turned(pairs: Pairs) -> Array:
-    """Mutant: the last elements of a head are turned, not the first ones."""
+    """Mutant of `rotated`: the last elements of a head are turned, not the first ones."""
     size = pairs.rotary_embedding_dim
     moved = np.roll(pairs.x, size, axis=3)
     return np.roll(rotated(replace(pairs, x=moved)), -size, axis=3)
 
 
 def rest_zero(pairs: Pairs) -> Array:
-    """Mutant: elements that stay become 0."""
+    """Mutant of `rotated`: elements that stay become 0."""
     is_turned = np.arange(pairs.x.shape[3]) < pairs.rotary_embedding_dim
     return rotated(pairs) * is_turned.astype(pairs.x.dtype)
 
 
 def first_token_for_all(pairs: Pairs) -> Array:
-    """Mutant: the angles of the first token serve for all."""
+    """Mutant of `rotated`: the angles of the first token serve for all."""
     return rotated(replace(pairs, cos=pairs.cos[:, :1], sin=pairs.sin[:, :1]))
 
 
 def first_batch_for_all_angles(pairs: Pairs) -> Array:
-    """Mutant: the angles of the first batch serve for all."""
+    """Mutant of `rotated`: the angles of the first batch serve for all."""
     return rotated(replace(pairs, cos=pairs.cos[:1], sin=pairs.sin[:1]))
 
 
 def angles_of_heads(pairs: Pairs) -> Array:
-    """Mutant: with as many heads as tokens, head number h of every token has the angle of token h.
+    """Mutant of `rotated`: head number h of every token has the angle of token h.
 
-    Otherwise it is right.
+    So it is with as many heads as tokens; otherwise it is right.
     """
     if pairs.x.shape[1] != pairs.x.shape[2]:
         return rotated(pairs)

@@ -423,7 +423,7 @@ def joined_wrongly(concat: Formula, tensors: Tensors, axis: int, new_axis: bool)
 
 
 def counted_without_the_new_axis(tensors: Tensors, axis: int, new_axis: bool) -> Array:
-    """Mutant: a negative axis counts without the new one.
+    """Mutant of `joined`: a negative axis counts without the new one.
 
     Raises InvalidNode for an axis out of range, and for shapes that differ beyond the axis, or at
     all if they are stacked.
@@ -434,7 +434,7 @@ def counted_without_the_new_axis(tensors: Tensors, axis: int, new_axis: bool) ->
 
 
 def new_axis_in_blocks(tensors: Tensors, axis: int, new_axis: bool) -> Array:
-    """Mutant: the elements of one tensor follow those of another, whatever the new axis is.
+    """Mutant of `joined`: elements of one tensor follow those of another, whatever the new axis is.
 
     Raises InvalidNode for an axis out of range, and for shapes that differ beyond the axis, or at
     all if they are stacked.
@@ -444,7 +444,7 @@ def new_axis_in_blocks(tensors: Tensors, axis: int, new_axis: bool) -> Array:
 
 
 def stack_reshapes(tensors: Tensors, axis: int, new_axis: bool) -> Array:
-    """Mutant: tensors that are stacked take the first one's shape, if they fit.
+    """Mutant of `joined`: tensors that are stacked take the first one's shape, if they fit.
 
     Raises InvalidNode for an axis out of range, and for shapes that then differ beyond the axis, or
     at all if they are stacked.
@@ -456,7 +456,7 @@ def stack_reshapes(tensors: Tensors, axis: int, new_axis: bool) -> Array:
 
 
 def stack_broadcasts(tensors: Tensors, axis: int, new_axis: bool) -> Array:
-    """Mutant: tensors that are stacked broadcast to the first one's shape.
+    """Mutant of `joined`: tensors that are stacked broadcast to the first one's shape.
 
     Raises InvalidNode for an axis out of range, and for shapes that do not broadcast to the first,
     or without a new axis differ beyond the axis.
@@ -584,7 +584,7 @@ SPLIT_TO_SEQUENCE.formula(build=split_to_sequence)(Splitting())
 
 
 def number_of_parts(length: int, size: int) -> list[int]:
-    """Mutant: a scalar `split`, here `size`, is the number of parts.
+    """Mutant of `chunks`: a scalar `split`, here `size`, is the number of parts.
 
     The first ones are longer by 1 if the length is not a multiple; some are empty if it is less.
     """
@@ -592,17 +592,20 @@ def number_of_parts(length: int, size: int) -> list[int]:
 
 
 def last_chunk_dropped(length: int, size: int) -> list[int]:
-    """Mutant: a smaller last part is dropped, unless it is the only one: lengths do not add up."""
+    """Mutant of `chunks`: a smaller last part is dropped, unless it is the only one.
+
+    The lengths then do not add up.
+    """
     return chunks(length, size)[: max(1, length // size)]
 
 
 def first_chunk_smaller(length: int, size: int) -> list[int]:
-    """Mutant: the first chunk is smaller, and not the last."""
+    """Mutant of `chunks`: the first chunk is smaller, and not the last."""
     return chunks(length, size)[::-1]
 
 
 def chunks_alike(length: int, size: int) -> list[int]:
-    """Mutant: as many parts as `chunks` returns, whose lengths differ by 1 at most."""
+    """Mutant of `chunks`: as many parts as `chunks` returns, whose lengths differ by 1 at most."""
     count = -(-length // size)
     return [len(part) for part in np.array_split(range(length), count)]
 

@@ -232,7 +232,7 @@ SPLIT.formula(build=string_split)(substrings_of)
 
 
 def delimiter_is_a_pattern(text: str, delimiter: str | None, maxsplit: int) -> Sequence[str]:
-    """Mutant: the delimiter is a regular expression, if it is a valid one."""
+    """Mutant of `substrings_of`: the delimiter is a regular expression, if it is a valid one."""
     if delimiter and maxsplit:
         with suppress(re.error):
             return re.split(delimiter, text, maxsplit=max(maxsplit, 0))
@@ -240,40 +240,40 @@ def delimiter_is_a_pattern(text: str, delimiter: str | None, maxsplit: int) -> S
 
 
 def split_from_the_right(text: str, delimiter: str | None, maxsplit: int) -> Sequence[str]:
-    """Mutant: splits are counted from the right."""
+    """Mutant of `substrings_of`: splits are counted from the right."""
     return text.rsplit(delimiter or None, maxsplit)
 
 
 def empty_pieces_dropped(text: str, delimiter: str | None, maxsplit: int) -> Sequence[str]:
-    """Mutant: empty substrings are left out."""
+    """Mutant of `substrings_of`: empty substrings are left out."""
     return [piece for piece in substrings_of(text, delimiter, maxsplit) if piece]
 
 
 def empty_text_has_no_pieces(text: str, delimiter: str | None, maxsplit: int) -> Sequence[str]:
-    """Mutant: an empty text has no substrings."""
+    """Mutant of `substrings_of`: an empty text has no substrings."""
     return substrings_of(text, delimiter, maxsplit) if text else []
 
 
 def spaces_alone(text: str, delimiter: str | None, maxsplit: int) -> Sequence[str]:
-    """Mutant: nothing but spaces is whitespace."""
+    """Mutant of `substrings_of`: nothing but spaces is whitespace."""
     if delimiter:
         return text.split(delimiter, maxsplit)
     return [piece for piece in text.strip(" ").split(" ", maxsplit) if piece]
 
 
 def whitespace_not_grouped(text: str, delimiter: str | None, maxsplit: int) -> Sequence[str]:
-    """Mutant: each space delimits by itself."""
+    """Mutant of `substrings_of`: each space delimits by itself."""
     return text.split(delimiter or " ", maxsplit)
 
 
 def rest_left_out(text: str, delimiter: str | None, maxsplit: int) -> Sequence[str]:
-    """Mutant: what follows the last split is left out."""
+    """Mutant of `substrings_of`: what follows the last split is left out."""
     every = substrings_of(text, delimiter, -1)
     return every[: maxsplit + 1] if maxsplit >= 0 else every
 
 
 def empty_delimiter_is_characters(text: str, delimiter: str | None, maxsplit: int) -> Sequence[str]:
-    """Mutant: an empty delimiter splits every character off."""
+    """Mutant of `substrings_of`: an empty delimiter splits every character off."""
     return [*text] if delimiter == "" else substrings_of(text, delimiter, maxsplit)
 
 
@@ -539,7 +539,7 @@ NORMALIZER.formula(build=string_normalizer)(cleaned)
 def case_changed_first(
     texts: Sequence[str], stopwords: Sequence[str], key: Change, change: Change
 ) -> list[str]:
-    """Mutant: the case is changed before stop words are looked for."""
+    """Mutant of `cleaned`: the case is changed before stop words are looked for."""
     changed = [change(text) for text in texts]
     return cleaned(changed, stopwords, key, unchanged)
 
@@ -547,14 +547,14 @@ def case_changed_first(
 def stopwords_as_they_stand(
     texts: Sequence[str], stopwords: Sequence[str], key: Change, change: Change
 ) -> list[str]:
-    """Mutant: the case of texts is ignored, and not that of stop words."""
+    """Mutant of `cleaned`: the case of texts is ignored, and not that of stop words."""
     return [change(text) for text in texts if key(text) not in stopwords] or [""]
 
 
 def texts_as_they_stand(
     texts: Sequence[str], stopwords: Sequence[str], key: Change, change: Change
 ) -> list[str]:
-    """Mutant: the case of stop words is ignored, and not that of texts."""
+    """Mutant of `cleaned`: the case of stop words is ignored, and not that of texts."""
     keys = [key(word) for word in stopwords]
     return cleaned(texts, keys, unchanged, change)
 
@@ -562,7 +562,7 @@ def texts_as_they_stand(
 def parts_of_texts_dropped(
     texts: Sequence[str], stopwords: Sequence[str], key: Change, change: Change
 ) -> list[str]:
-    """Mutant: texts are removed that contain a stop word, and not only those that equal one."""
+    """Mutant of `cleaned`: texts are removed that contain a stop word, and need not equal one."""
     keys = [key(word) for word in stopwords]
     kept = [text for text in texts if not any(part in key(text) for part in keys)]
     return [change(text) for text in kept] or [""]
@@ -571,7 +571,7 @@ def parts_of_texts_dropped(
 def nothing_left_is_nothing(
     texts: Sequence[str], stopwords: Sequence[str], key: Change, change: Change
 ) -> list[str]:
-    """Mutant: where all texts are removed none is returned, in place of one empty text."""
+    """Mutant of `cleaned`: where all texts are removed none is returned, not one empty text."""
     remaining = cleaned(texts, stopwords, key, change)
     return [text for text in remaining if text or "" in texts]
 

@@ -370,7 +370,7 @@ MOST_COMBINATIONS = 1_000_000
 def most_skipped_alone(
     rows: Sequence[list[Item]], number: int, lengths: Sequence[int], most_skips: int
 ) -> Iterator[Gram]:
-    """Mutant: always as many items are skipped as may be."""
+    """Mutant of `equally_far_apart`: always as many items are skipped as may be."""
     row = rows[number]
     step = most_skips + 1
     for n in lengths_within(row, lengths):
@@ -381,7 +381,7 @@ def most_skipped_alone(
 def single_items_once_a_skip(
     rows: Sequence[list[Item]], number: int, lengths: Sequence[int], most_skips: int
 ) -> Iterator[Gram]:
-    """Mutant: single items are counted again for each skip that the row has room for."""
+    """Mutant of `equally_far_apart`: single items come again for each skip that has room."""
     row = rows[number]
     yield from equally_far_apart(rows, number, lengths, most_skips)
     if 1 in lengths:
@@ -392,7 +392,7 @@ def single_items_once_a_skip(
 def skipped_in_any_gap(
     rows: Sequence[list[Item]], number: int, lengths: Sequence[int], most_skips: int
 ) -> Iterator[Gram]:
-    """Mutant: items of an n-gram need not be equally far apart: each gap skips 0 to `most_skips`.
+    """Mutant of `equally_far_apart`: each gap of an n-gram by itself skips 0 to `most_skips` items.
 
     Raises NotSupported for more than MOST_COMBINATIONS of items.
     """
@@ -409,14 +409,14 @@ def skipped_in_any_gap(
 def each_gram_once(
     rows: Sequence[list[Item]], number: int, lengths: Sequence[int], most_skips: int
 ) -> Iterable[Gram]:
-    """Mutant: an n-gram is counted once."""
+    """Mutant of `equally_far_apart`: an n-gram is counted once."""
     return list(dict.fromkeys(equally_far_apart(rows, number, lengths, most_skips)))
 
 
 def across_rows(
     rows: Sequence[list[Item]], number: int, lengths: Sequence[int], most_skips: int
 ) -> Iterator[Gram]:
-    """Mutant: n-grams begin in one row and end in the next."""
+    """Mutant of `equally_far_apart`: n-grams begin in one row and end in the next."""
     longest = max(lengths, default=1)
     behind = islice(chain.from_iterable(rows[number + 1 :]), longest - 1)
     row = [*rows[number], *behind]
@@ -426,7 +426,7 @@ def across_rows(
 def weights_sorted(
     counts: Counts, weights: Sequence[float] | None, ngram_indexes: Sequence[int], mode: str
 ) -> Array:
-    """Mutant: the i-th weight is that of the i-th coordinate in the output, not of its n-gram's."""
+    """Mutant of `scaled`: the i-th weight is that of the output's i-th coordinate."""
     return scaled(counts, weights, sorted(ngram_indexes), mode)
 
 

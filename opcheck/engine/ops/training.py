@@ -150,17 +150,17 @@ def root_and_epsilon(H: Tensor, epsilon: Tensor) -> Tensor:
 
 
 def root_of_sum(H: Tensor, epsilon: Tensor) -> Tensor:
-    """Mutant: Sqrt(H + epsilon)."""
+    """Mutant of `root_and_epsilon`: Sqrt(H + epsilon)."""
     return xp.sqrt(H + epsilon)
 
 
 def root_of_at_least_epsilon(H: Tensor, epsilon: Tensor) -> Tensor:
-    """Mutant: Sqrt(H), but no less than epsilon; a NaN stays one."""
+    """Mutant of `root_and_epsilon`: Sqrt(H), but no less than epsilon; a NaN stays one."""
     return xp.maximum(xp.sqrt(H), epsilon)
 
 
 def no_root(H: Tensor, epsilon: Tensor) -> Tensor:
-    """Mutant: H + epsilon."""
+    """Mutant of `root_and_epsilon`: H + epsilon."""
     return H + epsilon
 
 
@@ -348,17 +348,17 @@ ADAM = Adam()
 
 
 def corrected_without_root(R: Tensor, alpha_T: Tensor, beta_T: Tensor) -> Tensor:
-    """Mutant: R * (1 - beta**T) / (1 - alpha**T)."""
+    """Mutant of `corrected`: R * (1 - beta**T) / (1 - alpha**T)."""
     return R * (1 - beta_T) / (1 - alpha_T)
 
 
 def second_average_corrected(R: Tensor, alpha_T: Tensor, beta_T: Tensor) -> Tensor:
-    """Mutant: R * Sqrt(1 - beta**T)."""
+    """Mutant of `corrected`: R * Sqrt(1 - beta**T)."""
     return R * xp.sqrt(1 - beta_T)
 
 
 def first_average_corrected(R: Tensor, alpha_T: Tensor, beta_T: Tensor) -> Tensor:
-    """Mutant: R / (1 - alpha**T)."""
+    """Mutant of `corrected`: R / (1 - alpha**T)."""
     return R / (1 - alpha_T)
 
 
@@ -519,14 +519,14 @@ def dampened(
 
 
 def old_direction(G_regularized: Tensor, alpha: Tensor, V: Tensor, V_new: Tensor) -> Tensor:
-    """Mutant: G_regularized + alpha * V."""
+    """Mutant of `nesterov_direction`: G_regularized + alpha * V."""
     return G_regularized + alpha * V
 
 
 def direction_without_gradient(
     G_regularized: Tensor, alpha: Tensor, V: Tensor, V_new: Tensor
 ) -> Tensor:
-    """Mutant: alpha * V_new."""
+    """Mutant of `nesterov_direction`: alpha * V_new."""
     return alpha * V_new
 
 

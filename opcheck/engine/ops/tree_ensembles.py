@@ -739,7 +739,7 @@ def scored_by_trees(
 
 
 def holds_for_infinity(nodes: Nodes, x: NDArray[Any], at: Places) -> Mask:
-    """Mutant: NaN is compared like a number, which is larger than all."""
+    """Mutant of `holds`: NaN is compared like a number, which is larger than all."""
     if x.dtype.kind == "f":
         x = np.where(x != x, np.inf, x)
     return holds(nodes, x, at)

@@ -17,7 +17,7 @@ The rules, with u the unit roundoff of the arithmetic:
 
 from opcheck.numbers.bounded.array import Bounded, Common, bounded, is_finite, value_dtypes
 from opcheck.numbers.bounded.choice import (
-    Indices,
+    Choices,
     Truth,
     argmax,
     argmin,

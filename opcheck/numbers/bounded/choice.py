@@ -1,7 +1,7 @@
 """Comparisons, selections and steps of bounded numbers, which need not be certain.
 
 Where the error of an operand leaves more than one outcome, all of them are admitted: as a `Truth`
-for comparisons, as `Indices` for indices, and as a larger error for numbers.
+for comparisons, as `Choices` for indices, and as a larger error for numbers.
 """
 
 from collections.abc import Callable
@@ -356,10 +356,10 @@ def _choose_part(chosen: Mask, a: Any, b: Any, default: float) -> Any:
 
 
 def with_ieee(
-    narrow: "Bounded | Truth | Indices | NDArray[Any]",
-    wide: "Bounded | Truth | Indices | NDArray[Any]",
+    narrow: "Bounded | Truth | Choices | NDArray[Any]",
+    wide: "Bounded | Truth | Choices | NDArray[Any]",
     enough: bool,
-) -> "Bounded | Truth | Indices | NDArray[Any]":
+) -> "Bounded | Truth | Choices | NDArray[Any]":
     """Return an output of mpmath's numbers, with IEEE's zeros, infinities and NaN.
 
     `narrow` and `wide` are the same output, with IEEE's values and with mpmath's, which has no −0.
@@ -663,10 +663,11 @@ def _remainder(name: str, a: Any, b: Any) -> Bounded:
 
 
 @dataclass(frozen=True, eq=False)
-class Indices(Kind):
-    """Indices, or numbers of integers or of few bits, each of which may be one of several.
+class Choices(Kind):
+    """Indices, labels or numbers of few bits, each of which may be any of several.
 
-    They come of choices among bounded numbers, and of rounding these to a type of few numbers.
+    They are what errors of bounded numbers leave open where these choose an index, or are rounded
+    to a type of so few numbers that each can be listed.
 
     Attributes:
         v: One of those that each may be: what the formula's values give.
@@ -686,7 +687,7 @@ class Indices(Kind):
 def argmax(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
     """Return the index of the first maximum along `axis`, with every index that the errors admit.
 
-    `Indices`, or plain ones if each is sure. None means all elements, in C order. The first NaN
+    `Choices`, or plain ones if each is sure. None means all elements, in C order. The first NaN
     counts as the maximum, and `keepdims` leaves the axis in, with length 1. In arithmetic that
     flushes small results to 0, a lost element may be infinite; elsewhere it counts by its value and
     error.
@@ -700,13 +701,13 @@ def argmax(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
     if x.e is None:
         return v
     low, high = x.ends(far=x.arithmetic.flushes)
-    return indices(v, high >= low.max(axis=axis, keepdims=True), axis)
+    return possible_indices(v, high >= low.max(axis=axis, keepdims=True), axis)
 
 
 def argmin(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
     """Return the index of the first minimum along `axis`, with every index that the errors admit.
 
-    `Indices`, or plain ones if each is sure. None means all elements, in C order. The first NaN
+    `Choices`, or plain ones if each is sure. None means all elements, in C order. The first NaN
     counts as the minimum, and `keepdims` leaves the axis in, with length 1. In arithmetic that
     flushes small results to 0, a lost element may be infinite; elsewhere it counts by its value and
     error.
@@ -720,7 +721,7 @@ def argmin(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
     if x.e is None:
         return v
     low, high = x.ends(far=x.arithmetic.flushes)
-    return indices(v, -low >= (-high).max(axis=axis, keepdims=True), axis)
+    return possible_indices(v, -low >= (-high).max(axis=axis, keepdims=True), axis)
 
 
 def _with_first_nan(x: Reals, index: Any, axis: int | None, keepdims: bool) -> Any:
@@ -736,11 +737,11 @@ def _with_first_nan(x: Reals, index: Any, axis: int | None, keepdims: bool) -> A
     return np.where(has_nan, np.argmax(nan, axis=axis, keepdims=keepdims), index)
 
 
-def indices(v: Any, possible: Mask, axis: int | None) -> Any:
+def possible_indices(v: Any, possible: Mask, axis: int | None) -> Any:
     """Return indices `v` along `axis` with those that are `possible`; `v` itself if each is sure.
 
     `possible` masks the elements of the array that was searched; `v` has its shape without `axis`,
-    or with length 1 there. With `axis` None, v is one index in C order. `Indices` list, for each of
+    or with length 1 there. With `axis` None, v is one index in C order. `Choices` list, for each of
     `v`, the possible ones in order; where these are fewer than elsewhere, v's own index fills up.
     Sure are those with one possible element or, because of NaN, none.
     """
@@ -756,16 +757,16 @@ def indices(v: Any, possible: Mask, axis: int | None) -> Any:
     order = np.argsort(~lined, axis=-1, stable=True)[..., :most]
     flat = v.reshape((1,) if axis is None else counts.shape)
     admitted = np.where(np.arange(most) < counts[..., None], order, flat[..., None])
-    return Indices(v, admitted.reshape(*np.shape(v), most))
+    return Choices(v, admitted.reshape(*np.shape(v), most))
 
 
 def top_k(
     x: Bounded, k: int, axis: int, largest: bool
-) -> tuple[Bounded, Indices | NDArray[np.int64]]:
+) -> tuple[Bounded, Choices | NDArray[np.int64]]:
     """Return the `k` largest or smallest elements along `axis` in order, and their indices.
 
     NaN counts as the largest number, and of equal elements the one with the lower index comes
-    first. The indices are plain if errors leave one order only; otherwise they are `Indices`, with
+    first. The indices are plain if errors leave one order only; otherwise they are `Choices`, with
     all that may be there. The error in each place reaches what is there if all elements are as
     small, or all as large, as their errors allow. Lost elements count by their values, and are not
     lost any more. A `k` of 0 or less gives no element.
@@ -790,11 +791,11 @@ def top_k(
     )
     possible = _may_be_in_place(low, high, lows, highs, axis)
     # Each place is an index of its own, with the elements along the last axis of `possible`.
-    places_last = indices(np.moveaxis(order, axis, -1), possible, possible.ndim - 1)
-    if not isinstance(places_last, Indices):
+    places_last = possible_indices(np.moveaxis(order, axis, -1), possible, possible.ndim - 1)
+    if not isinstance(places_last, Choices):
         return bounded, order
     # The places go back to `axis`, one of those before the last, which has all admitted.
-    return bounded, Indices(order, np.moveaxis(places_last.admitted, -2, axis % x.ndim))
+    return bounded, Choices(order, np.moveaxis(places_last.admitted, -2, axis % x.ndim))
 
 
 def _may_be_in_place(low: Reals, high: Reals, lows: Reals, highs: Reals, axis: int) -> Mask:

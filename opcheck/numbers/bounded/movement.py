@@ -22,7 +22,7 @@ from opcheck.numbers.bounded.array import (
     both_bounded,
     magnitude_of,
 )
-from opcheck.numbers.bounded.choice import Indices, Truth, trunc, truth, where
+from opcheck.numbers.bounded.choice import Choices, Truth, trunc, truth, where
 from opcheck.numbers.bounded.elementwise import union
 from opcheck.numbers.context import lifted
 from opcheck.numbers.plain import Axes
@@ -94,11 +94,11 @@ def tile(x: Bounded, repetitions: Sequence[int]) -> Bounded:
 def take(x: Bounded, index: Any, axis: int) -> Bounded:
     """Return the elements at `index` along `axis`; where an index may be another, any of those.
 
-    The axes of `index`, a plain array or `Indices`, replace the axis. An unsure element has the
+    The axes of `index`, a plain array or `Choices`, replace the axis. An unsure element has the
     value at `index.v`, and an error that reaches all others admitted; see `hull`. Raises IndexError
     for an index beyond the axis, and AxisError for an axis that `x` lacks.
     """
-    if not isinstance(index, Indices):
+    if not isinstance(index, Choices):
         return x.moved(np.take, index, axis)
     chosen = x.moved(np.take, index.v, axis)
     admitted = x.moved(np.take, index.admitted, axis)
@@ -108,12 +108,12 @@ def take(x: Bounded, index: Any, axis: int) -> Bounded:
 def take_along_axis(x: Bounded, index: Any, axis: int) -> Bounded:
     """Return the element at each index along `axis`; where it may be another, any of those.
 
-    `index`, a plain array or `Indices`, has the shape of `x` but along `axis`, and the result has
+    `index`, a plain array or `Choices`, has the shape of `x` but along `axis`, and the result has
     its shape. An unsure element has the value at `index.v`, and an error that reaches all others
     admitted; see `hull`. Raises ValueError for another rank, IndexError for an index beyond the
     axis and for other axes that do not broadcast, and AxisError for an axis that `x` lacks.
     """
-    if not isinstance(index, Indices):
+    if not isinstance(index, Choices):
         return x.moved(np.take_along_axis, index, axis)
     chosen = x.moved(np.take_along_axis, index.v, axis)
     place = axis % x.ndim
@@ -303,7 +303,7 @@ def astype(x: Bounded | Truth, dtype: Any, *, computes: bool = False) -> Any:
     integer type cannot hold, by its error or as NaN, is lost: any may come, as no specification
     defines it. What such an integer is cast to is lost too.
 
-    Of a `Truth`, true is 1; what is unsure is 0 or 1: `Indices` in an integer type, and numbers
+    Of a `Truth`, true is 1; what is unsure is 0 or 1: `Choices` in an integer type, and numbers
     with an error of 1 in a floating one.
 
     Raises TypeError for a type that is neither boolean, integer nor floating, such as a minifloat,
@@ -322,8 +322,8 @@ def astype(x: Bounded | Truth, dtype: Any, *, computes: bool = False) -> Any:
     return _to_float(x, kind, _arithmetic_after_cast(x.arithmetic, kind, computes))
 
 
-def _of_truth(x: Truth, dtype: np.dtype[Any], *, computes: bool) -> Truth | Indices | Bounded:
-    """Return a `Truth` in another type: itself, `Indices` of 0 and 1, or numbers with errors.
+def _of_truth(x: Truth, dtype: np.dtype[Any], *, computes: bool) -> Truth | Choices | Bounded:
+    """Return a `Truth` in another type: itself, `Choices` of 0 and 1, or numbers with errors.
 
     These are for booleans, integers, and floats. Raises TypeError for another type, and for floats
     where `lifting` leaves floats plain.
@@ -332,7 +332,7 @@ def _of_truth(x: Truth, dtype: np.dtype[Any], *, computes: bool) -> Truth | Indi
         return x
     if dtype.kind in "iu":
         both = np.stack([x.v, x.v ^ x.unsure], axis=-1)
-        return Indices(x.v.astype(dtype), both.astype(dtype))
+        return Choices(x.v.astype(dtype), both.astype(dtype))
     zero, one = map(lifted, np.array([0, 1], dtype))
     number: Bounded = astype(where(x, one, zero), dtype, computes=computes)
     return number

@@ -693,7 +693,10 @@ def states_exchanged(states: Values, initial: Values) -> Values:
 
 
 def shapes_kept(states: Values, initial: Values) -> Values:
-    """Mutant: a value gets the shape of the initial one, and stays that if it does not fit."""
+    """Mutant: each value is reshaped to the shape of its initial one.
+
+    One with another number of elements is replaced by the initial value.
+    """
     kept = []
     for state, first in zip(states, initial, strict=True):
         fits = state.size == first.size

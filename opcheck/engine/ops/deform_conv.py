@@ -103,8 +103,9 @@ def sampled(
     flat: Array = 0
     is_held: Array = True
     shares: Array = None
+    # How many elements near each place there are, along all axes so far.
     taps = 1
-    # Rounded, a place may lie beside them.
+    # One more than `reach` needs: rounding may move a place to the other side of an element.
     near = np.arange(-reach, reach + 2).reshape(1, 1, 1, -1, 1)
     for place, length, pad in zip(places, lengths, pads, strict=True):
         at = xp.values_of(place)
@@ -281,8 +282,8 @@ def first_offsets_for_all(
     offset: Array, groups: int, kernel: Sequence[int], sizes: Sequence[int]
 ) -> list[Array]:
     """Mutant: each group has the first one's offsets."""
-    found = by_axis(offset, groups, kernel, sizes)
-    return [xp.broadcast_to(x[:, :1], x.shape) for x in found]
+    offsets = by_axis(offset, groups, kernel, sizes)
+    return [xp.broadcast_to(x[:, :1], x.shape) for x in offsets]
 
 
 def share_of_the_nearest(place: Array, element: NDArray[np.float64]) -> Array:

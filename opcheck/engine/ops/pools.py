@@ -438,10 +438,14 @@ CountedPadding: TypeAlias = Callable[[int, int], tuple[int, int]]
 
 
 def counting(
-    padding: CountedPadding, windows: Windows, padded: Windows, count: int
+    padding: CountedPadding, windows: Windows, padded: Windows, count_include_pad: int
 ) -> NDArray[np.intp]:
-    """Mutant: with count_include_pad, which is `count`, only a part of the padding counts."""
-    if not count:
+    """Mutant: with count_include_pad, only a part of the padding counts, at either end `padding`.
+
+    It returns the number of elements of each window. windows: over X; padded: over X with all of
+    its padding.
+    """
+    if not count_include_pad:
         return windows.terms
     axes = []
     for axis, whole in zip(windows.axes, padded.axes, strict=True):
@@ -666,8 +670,9 @@ def maxima_by_axes(
 ) -> tuple[Array, ...]:
     """Return the maxima (Y,), taken along one axis after the other; NaN where a window holds NaN.
 
-    X: a plain array. Of two outputs it is what `maxima_of_windows` gives, which raises
-    NotSupported, while judging, for the index of more than two equal maxima.
+    X: a plain array. Of two outputs it is what `maxima_of_windows` gives: by the readings of
+    NAN_IN_MAXIMUM, INDEX_OF_TIES and INDEX_BY_COLUMNS, and with NotSupported, while judging, for
+    the index of more than two equal maxima.
     """
     if outputs > 1:
         both: tuple[Array, ...] = maxima_of_windows(X, windows, storage_order, outputs)

@@ -382,7 +382,7 @@ def since_14(
     """Return "Y, running_mean, running_var (training_mode=True)", or "Y (training_mode=False)".
 
     X: (N, C, D1, …, Dn), or (N); the other inputs, and outputs with statistics: (C), or (1) for
-    (N).
+    (N). steps: what mutants change; outputs: the number of the node's outputs.
 
     Raises InvalidNode for other shapes, for an X of rank 0, and: "When training_mode=False, extra
     outputs are invalid." A training_mode other than 0 and 1 counts as either, or raises it:

@@ -594,7 +594,7 @@ def outputs_reversed(cond: Array, then_branch: Subgraph, else_branch: Subgraph) 
 
 
 def first_condition(cond: Array, then_branch: Subgraph, else_branch: Subgraph) -> Values:
-    """Mutant: of several elements of `cond` the first decides, and none is false.
+    """Mutant: of several elements of `cond` the first decides; no element counts as false.
 
     Raises what the branch's nodes raise.
     """

@@ -135,9 +135,10 @@ def along_the_last(
 def exclusive_from_the_front(
     accumulation: Accumulation, x: Array, axis: int, exclusive: bool, reverse: bool
 ) -> Array:
-    """Mutant: what is exclusive is moved to the back in reverse too.
+    """Mutant: in reverse too, an exclusive scan is the inclusive one moved back by one place.
 
-    Raises NotSupported, while judging, for integers that the type does not hold.
+    It begins with the start value at the front, where in reverse it should be at the end. Raises
+    NotSupported, while judging, for integers that the type does not hold.
     """
     if not (exclusive and reverse):
         return accumulation.scan(x, axis, exclusive, reverse)
@@ -148,9 +149,11 @@ def exclusive_from_the_front(
 def by_difference(
     accumulation: Accumulation, x: Array, axis: int, exclusive: bool, reverse: bool
 ) -> Array:
-    """Mutant: what is left out is taken away from a scan of more.
+    """Mutant: what is not to be accumulated is taken away from a scan that has it.
 
-    Raises NotSupported, while judging, for integers that the type does not hold.
+    In reverse, what comes before an element is taken away from the total; if `exclusive`, the
+    element itself is, too. Raises NotSupported, while judging, for integers that the type does not
+    hold.
     """
     y = accumulation.scan(x, axis, False, False)
     if reverse and y.size:

@@ -116,7 +116,7 @@ def indices_column_major(data: Array, indices: Array, axis: int) -> Array:
 
 
 def as_gather_elements(data: Array, indices: Array, axis: int) -> Array:
-    """Mutant: GatherElements is computed if the shapes are the same but for the axis."""
+    """Mutant: GatherElements is computed where data and indices differ along `axis` alone."""
     has_same_rank = data.ndim == indices.ndim
     if has_same_rank and np.delete(data.shape, axis).tolist() == (
         np.delete(indices.shape, axis).tolist()

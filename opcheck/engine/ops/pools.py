@@ -620,10 +620,11 @@ def have_others(
     first: NDArray[np.intp],
     last: NDArray[np.intp],
 ) -> NDArray[np.bool_]:
-    """Return a mask of windows with a place of the maximum between its ends, [N, C, windows].
+    """Return a mask of windows that have more than two places of their maximum, [N, C, windows].
 
-    The arguments are those of `ends_of_maxima`, and what it returns; a place may come several
-    times.
+    is_maximum: [N, C, elements of a window, windows]; places: of the elements in a plane, [elements
+    of a window, windows], of which some may be repeated; first, last: the first and the last place
+    of each maximum, [N, C, windows].
     """
     is_between = (places > first[:, :, np.newaxis]) & (places < last[:, :, np.newaxis])
     return np.asarray((is_maximum & is_between).any(axis=2), np.bool_)
@@ -634,8 +635,8 @@ def ends_of_maxima(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the first and the last place of the maximum of each window in its plane.
 
-    is_maximum: [N, C, elements of a window, windows]; places: [elements of a window, windows], each
-    below `size`. The results are [N, C, windows].
+    They are equal where there is one. is_maximum: [N, C, elements of a window, windows]; places:
+    [elements of a window, windows], each below `size`. The results are [N, C, windows].
     """
     first = np.where(is_maximum, places, size - 1).min(axis=2)
     last = np.where(is_maximum, places, -1).max(axis=2)

@@ -628,8 +628,8 @@ def time_first_state(name: str, state: Tensor | None) -> Tensor | None:
 def check_shapes(layer: Layer, tensors: Tensors, attributes: Attributes) -> None:
     """Raise InvalidNode where a tensor's shape contradicts the others', or hidden_size.
 
-    The sizes are those of X and of R's last axis; `Tensors` has the shapes. What is left out is
-    right.
+    X and R have three axes. batch_size and input_size are those of X, hidden_size is R's last axis;
+    the shapes of all others follow. Tensors that are left out (None) are not checked.
     """
     _, batch_size, input_size = tensors.X.shape
     hidden_size = tensors.R.shape[2]

@@ -697,7 +697,7 @@ def tangent_of_scores(scores: Array, softcap: float, keep: Keep) -> Array:
 
 
 def causal_from_the_first_key(heads: Heads) -> tuple[Array, Array]:
-    """Mutant: the keys that precede the queries are not counted.
+    """Mutant: query i stands at key i, though other keys precede the queries: the offset is 0.
 
     Raises NotSupported, while judging, if a key is hidden and Q, K or V holds NaN or infinity.
     """
@@ -713,7 +713,7 @@ def causal_to_the_last_key(heads: Heads) -> tuple[Array, Array]:
 
 
 def own_key_hidden(heads: Heads) -> tuple[Array, Array]:
-    """Mutant: j < i + offset, if `is_causal`.
+    """Mutant: under is_causal a query does not attend its own key, only those with j < i + offset.
 
     Raises NotSupported, while judging, if a key is hidden and Q, K or V holds NaN or infinity.
     """
@@ -730,6 +730,7 @@ def scaled_once(heads: Heads) -> tuple[Array, Array]:
 
     Raises NotSupported, while judging, if a key is hidden and Q, K or V holds NaN or infinity.
     """
+    # Queries and keys are multiplied by the root of this scale: together by sqrt(scale).
     return computed(with_scale(heads, root_of_scale(heads)))
 
 
@@ -744,7 +745,7 @@ def scale_of_values(heads: Heads) -> tuple[Array, Array]:
 
 
 def heads_in_turns(heads: Heads) -> tuple[Array, Array]:
-    """Mutant: the heads of the keys serve those of the queries in turns.
+    """Mutant: head h of the queries is served by head h % kv_num_heads of the keys.
 
     Raises NotSupported, while judging, if a key is hidden and Q, K or V holds NaN or infinity.
     """

@@ -130,8 +130,8 @@ def of_the_batch(old: Statistics, new: Statistics) -> Statistics:
     return new
 
 
-def given(batch: "Batch", variance: VarianceOf) -> Statistics:
-    """Return the statistics that normalize in inference: the inputs."""
+def of_the_inputs(batch: "Batch", variance: VarianceOf) -> Statistics:
+    """Return the statistics that normalize in inference: the inputs mean and var."""
     return batch.statistics()
 
 
@@ -153,7 +153,7 @@ class Steps:
     update: Update = updated
     scaling: Scaling = scaled
     choice: Choice = of_the_batch
-    inference: Inference = given
+    inference: Inference = of_the_inputs
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ def in_inference(steps: Steps, batch: Batch, epsilon: float) -> tuple[Tensor]:
 def in_training(
     steps: Steps, batch: Batch, momentum: float, epsilon: float, *, kept: str = "population"
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Return Y, the running mean and variance, and those of the batch.
+    """Return Y, the running mean and variance, and the saved mean and variance of the batch.
 
     Statistics have the shape and type of `batch.mean`. The variance that normalizes is that of the
     population; those that come out are as a reading of KEPT_VARIANCES, `kept`, has them.
@@ -276,10 +276,11 @@ def in_training(
 def kept_statistics(
     current: Statistics, count: int, epsilon: float, kept: str
 ) -> tuple[Statistics, Statistics]:
-    """Return what goes into the running statistics, and the saved ones: KEPT_VARIANCES.
+    """Return the statistics that the running ones are averaged with, and the saved ones.
 
-    current: those of the population of a batch; count: the elements that each is of; kept: the
-    reading.
+    kept: the reading of KEPT_VARIANCES, which says if either variance is that of the population, of
+    a sample, or in the saved ones 1 / sqrt(variance + epsilon). current: the statistics of the
+    batch as a population; count: the number of elements that each is of.
     """
     if kept == "population":
         return current, current
@@ -298,8 +299,8 @@ def further_outputs_of_test(batch: Batch) -> tuple[Tensor, ...]:
     FURTHER_OUTPUTS_OF_TESTS refuses them; NotSupported in a judged graph.
     """
     reject(FURTHER_OUTPUTS_OF_TESTS.reading() == "refused", "further outputs in test mode")
-    given = (batch.mean, batch.var, batch.mean, batch.var)
-    return tuple(undefined_where(x, True, "further outputs in test mode") for x in given)
+    further = (batch.mean, batch.var, batch.mean, batch.var)
+    return tuple(undefined_where(x, True, "further outputs in test mode") for x in further)
 
 
 def of_one_less(count: int) -> float:
@@ -381,7 +382,7 @@ def since_14(
     """Return "Y, running_mean, running_var (training_mode=True)", or "Y (training_mode=False)".
 
     X: (N, C, D1, …, Dn), or (N); the other inputs, and outputs with statistics: (C), or (1) for
-    (N).
+    (N). steps: what mutants change; outputs: the number of the node's outputs.
 
     Raises InvalidNode for other shapes, for an X of rank 0, and: "When training_mode=False, extra
     outputs are invalid." A training_mode other than 0 and 1 counts as either, or raises it:

@@ -594,7 +594,7 @@ def outputs_reversed(cond: Array, then_branch: Subgraph, else_branch: Subgraph) 
 
 
 def first_condition(cond: Array, then_branch: Subgraph, else_branch: Subgraph) -> Values:
-    """Mutant: of several elements of `cond` the first decides, and none is false.
+    """Mutant: of several elements of `cond` the first decides; no element counts as false.
 
     Raises what the branch's nodes raise.
     """
@@ -693,7 +693,10 @@ def states_exchanged(states: Values, initial: Values) -> Values:
 
 
 def shapes_kept(states: Values, initial: Values) -> Values:
-    """Mutant: a value gets the shape of the initial one, and stays that if it does not fit."""
+    """Mutant: each value is reshaped to the shape of its initial one.
+
+    One with another number of elements is replaced by the initial value.
+    """
     kept = []
     for state, first in zip(states, initial, strict=True):
         fits = state.size == first.size

@@ -576,7 +576,7 @@ CAUSAL.alternative("", build=causal_conv_with_state)(Steps(between=stored))
 
 
 def over_time_backwards(x: Array, weight: Array, bias: Array) -> Array:
-    """Mutant: a convolution as in mathematics.
+    """Mutant: a convolution as in mathematics, with the kernel turned around in time.
 
     Raises MemoryError for more than 2^28 elements.
     """

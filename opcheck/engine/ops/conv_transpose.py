@@ -263,7 +263,9 @@ def windows_along(since: int, placement: Placement, n: int) -> AxisWindows:
     if since == 1 and added and SIDE_OF_OUTPUT_PADDING.reading() == "beginning":
         # The places that output_padding adds come first: all products fall later.
         before -= added
-    return AxisWindows(size, kernel, stride, dilation, before, length)
+    return AxisWindows(
+        length=size, kernel=kernel, stride=stride, dilation=dilation, begin=before, size=length
+    )
 
 
 def check_output_padding(since: int, added: int, stride: int, dilation: int) -> None:
@@ -632,7 +634,10 @@ def number_of_blocks(columns: Array, windows: Windows) -> NDArray[np.intp]:
 
 
 def overwritten(columns: Array, windows: Windows) -> Array:
-    """Mutant: of blocks that overlap the last one is in the image."""
+    """Mutant: of blocks that overlap the last one is in the image.
+
+    columns: [N*C, *block, *blocks along each axis]; the result: [N*C, elements of the image].
+    """
     lengths = [axis.length for axis in windows.axes]
     # What stands for padding is the last element.
     planes = np.zeros((len(columns), prod(lengths) + 1), columns.dtype)

@@ -45,12 +45,12 @@ class Accumulation:
     without: Callable[[Array, Array], Array]
 
     def scan(self, x: Array, axis: int, exclusive: bool, reverse: bool) -> Array:
-        """Return what is accumulated along `axis`, of x's shape; of plain integers in 64 bits.
+        """Return what is accumulated along `axis` up to each element, in the shape of `x`.
 
-        If `exclusive`, each element is left out of its own, and the first is `start`. In `reverse`,
-        it runs from the last element on. An empty `x` gives an empty result. Integers that the
-        type does not hold may be anything. Raises NotSupported, while judging, if there are no
-        others, and for them in graphs.
+        Of a plain array of integers the result is in 64 bits. If `exclusive`, each element is left
+        out of its own, and the first is `start`. In `reverse`, it runs from the last element on. An
+        empty `x` gives an empty result. Integers that the type does not hold may be anything.
+        Raises NotSupported, while judging, if there are no others, and for them in graphs.
         """
         scan = partial(self._scan, axis=axis, exclusive=exclusive, reverse=reverse)
         return marked_in_type(scan(x), scan, x)
@@ -88,7 +88,7 @@ ACCUMULATIONS: Mapping[str, Accumulation] = {
 
 
 def starting_anew(
-    width: int, of: Accumulation, x: Array, axis: int, exclusive: bool, reverse: bool
+    width: int, accumulation: Accumulation, x: Array, axis: int, exclusive: bool, reverse: bool
 ) -> Array:
     """Mutant: each `width` elements, counted from the end in reverse, are scanned alone.
 
@@ -97,63 +97,76 @@ def starting_anew(
     length = x.shape[axis]
     first_end = length % width if reverse else width
     parts = np.split(x, range(first_end, length, width), axis)
-    return np.concatenate([of.scan(part, axis, exclusive, reverse) for part in parts], axis)
+    return np.concatenate(
+        [accumulation.scan(part, axis, exclusive, reverse) for part in parts], axis
+    )
 
 
-def flattened(of: Accumulation, x: Array, axis: int, exclusive: bool, reverse: bool) -> Array:
+def flattened(
+    accumulation: Accumulation, x: Array, axis: int, exclusive: bool, reverse: bool
+) -> Array:
     """Mutant: the whole tensor is scanned, in the order of memory.
 
     Raises NotSupported, while judging, for integers that the type does not hold.
     """
-    return of.scan(x.reshape(-1), 0, exclusive, reverse).reshape(x.shape)
+    return accumulation.scan(x.reshape(-1), 0, exclusive, reverse).reshape(x.shape)
 
 
-def along_the_first(of: Accumulation, x: Array, axis: int, exclusive: bool, reverse: bool) -> Array:
+def along_the_first(
+    accumulation: Accumulation, x: Array, axis: int, exclusive: bool, reverse: bool
+) -> Array:
     """Mutant: the axis is the first.
 
     Raises NotSupported, while judging, for integers that the type does not hold.
     """
-    return of.scan(x, 0, exclusive, reverse)
+    return accumulation.scan(x, 0, exclusive, reverse)
 
 
-def along_the_last(of: Accumulation, x: Array, axis: int, exclusive: bool, reverse: bool) -> Array:
+def along_the_last(
+    accumulation: Accumulation, x: Array, axis: int, exclusive: bool, reverse: bool
+) -> Array:
     """Mutant: the axis is the last.
 
     Raises NotSupported, while judging, for integers that the type does not hold.
     """
-    return of.scan(x, x.ndim - 1, exclusive, reverse)
+    return accumulation.scan(x, x.ndim - 1, exclusive, reverse)
 
 
 def exclusive_from_the_front(
-    of: Accumulation, x: Array, axis: int, exclusive: bool, reverse: bool
+    accumulation: Accumulation, x: Array, axis: int, exclusive: bool, reverse: bool
 ) -> Array:
-    """Mutant: what is exclusive is moved to the back in reverse too.
+    """Mutant: in reverse too, an exclusive scan is the inclusive one moved back by one place.
 
-    Raises NotSupported, while judging, for integers that the type does not hold.
+    It begins with the start value at the front, where in reverse it should be at the end. Raises
+    NotSupported, while judging, for integers that the type does not hold.
     """
     if not (exclusive and reverse):
-        return of.scan(x, axis, exclusive, reverse)
-    inclusive = of.scan(x, axis, False, True)
-    return np.delete(np.insert(inclusive, 0, of.start, axis), -1, axis)
+        return accumulation.scan(x, axis, exclusive, reverse)
+    inclusive = accumulation.scan(x, axis, False, True)
+    return np.delete(np.insert(inclusive, 0, accumulation.start, axis), -1, axis)
 
 
-def by_difference(of: Accumulation, x: Array, axis: int, exclusive: bool, reverse: bool) -> Array:
-    """Mutant: what is left out is taken away from a scan of more.
+def by_difference(
+    accumulation: Accumulation, x: Array, axis: int, exclusive: bool, reverse: bool
+) -> Array:
+    """Mutant: what is not to be accumulated is taken away from a scan that has it.
 
-    Raises NotSupported, while judging, for integers that the type does not hold.
+    In reverse, what comes before an element is taken away from the total; if `exclusive`, the
+    element itself is, too. Raises NotSupported, while judging, for integers that the type does not
+    hold.
     """
-    y = of.scan(x, axis, False, False)
+    y = accumulation.scan(x, axis, False, False)
     if reverse and y.size:
-        whole = np.take(y, [-1], axis)
-        y = of.without(whole, of.scan(x, axis, True, False))
-    return of.without(y, x) if exclusive else y
+        total = np.take(y, [-1], axis)
+        y = accumulation.without(total, accumulation.scan(x, axis, True, False))
+    return accumulation.without(y, x) if exclusive else y
 
 
 def scanned_in(
-    kind: Any, of: Accumulation, x: Array, axis: int, exclusive: bool, reverse: bool
+    kind: Any, accumulation: Accumulation, x: Array, axis: int, exclusive: bool, reverse: bool
 ) -> Array:
-    """Mutant: the scan is kept in a type of fewer digits."""
-    return of.scan(x.astype(kind), axis, exclusive, reverse).astype(x.dtype)
+    """Mutant: the scan is kept in `kind`, a type of fewer digits."""
+    return accumulation.scan(x.astype(kind), axis, exclusive, reverse).astype(x.dtype)
 
 
 #: Widths of vectors, registers and blocks, at which a kernel may forget what came before.
@@ -201,7 +214,8 @@ MUTANTS: Mapping[str, tuple[Any, ...]] = {
 def declare(name: str, accumulation: Accumulation) -> None:
     """Declare the operator `name`, whose versions have one formula, and its mutants.
 
-    `accumulation` is what both compute: sums or products. The operator is registered.
+    It is added to the operators that opcheck finds. accumulation: what it computes, sums or
+    products.
 
     Raises WrongOperator for a name that ONNX does not have.
     """

@@ -52,8 +52,9 @@ def places_of_samples(
 ) -> list[Array]:
     """Return the place of each sample in X along each axis, in the shapes of the offsets.
 
-    kernel: its lengths; windows: those of the kernel over X. A place is a number of elements from
-    the first one of X, with a fraction; below 0 is before it.
+    offsets: for each axis, [N, offset_group, *kernel, *sizes of the output]; kernel: its lengths;
+    windows: those of the kernel over X. A place is a number of elements from the first one of X,
+    with a fraction; below 0 is before it.
     """
     axes = len(kernel)
     # For each axis of the kernel and then of the output the numbers along it.
@@ -103,8 +104,9 @@ def sampled(
     flat: Array = 0
     is_held: Array = True
     shares: Array = None
+    # How many elements near each place there are, along all axes so far.
     taps = 1
-    # Rounded, a place may lie beside them.
+    # One more than `reach` needs: rounding may move a place to the other side of an element.
     near = np.arange(-reach, reach + 2).reshape(1, 1, 1, -1, 1)
     for place, length, pad in zip(places, lengths, pads, strict=True):
         at = xp.values_of(place)
@@ -264,7 +266,7 @@ def axes_outside_the_kernel(
 def kernel_by_columns(
     offset: Array, groups: int, kernel: Sequence[int], sizes: Sequence[int]
 ) -> list[Array]:
-    """Mutant: the offsets of a kernel come in column-major order."""
+    """Mutant: the offsets of a kernel are read as if its places were in column-major order."""
     axes = len(kernel)
     turned_around = by_axis(offset, groups, kernel[::-1], sizes)
     return [np.moveaxis(x, range(2, 2 + axes), range(1 + axes, 1, -1)) for x in turned_around]
@@ -281,8 +283,8 @@ def first_offsets_for_all(
     offset: Array, groups: int, kernel: Sequence[int], sizes: Sequence[int]
 ) -> list[Array]:
     """Mutant: each group has the first one's offsets."""
-    found = by_axis(offset, groups, kernel, sizes)
-    return [xp.broadcast_to(x[:, :1], x.shape) for x in found]
+    offsets = by_axis(offset, groups, kernel, sizes)
+    return [xp.broadcast_to(x[:, :1], x.shape) for x in offsets]
 
 
 def share_of_the_nearest(place: Array, element: NDArray[np.float64]) -> Array:

@@ -122,17 +122,19 @@ def ellipsis_labels(terms: Sequence[Labels], shapes: Sequence[Shape]) -> Labels:
 
 def labelled(term: Labels, ellipsis: Labels) -> Labels:
     """Return the labels of a term's axes: letters, and those of `ellipsis` in place of "..."."""
-    found: list[str] = []
+    labels: list[str] = []
     for item in term:
         if item == ELLIPSIS:
-            found += ellipsis
+            labels += ellipsis
         else:
-            found.append(item)
-    return found
+            labels.append(item)
+    return labels
 
 
 def length_of(label: str, lengths: set[int]) -> int:
-    """Return the length of a label whose axes have these; 1 is stretched to another one, also to 0.
+    """Return the length of a label whose axes have these `lengths`: 1 only if no other is there.
+
+    An axis of 1 is stretched to the other length, also to 0.
 
     Raises InvalidNode for two that are not 1: "the characters within the terms correspond to
     operands dimensions". Where a letter names axes of 1 and of another length, they are stretched
@@ -230,11 +232,12 @@ def stretched(x: Array, labels: Labels, lengths: Mapping[str, int]) -> Array:
 
 
 def sum_of_elements(x: Array, how: Summation) -> Array:
-    """Return the sum over one operand, of whose elements each grid point of labels takes one.
+    """Return one operand with the axes `how.output`, summed over all other labels.
 
-    The output has the axes `how.output`. Without labels to sum over, elements are only moved; with
-    them, plain integers come out in 64 bits.
+    x: with axes as `how.operands` labels them; those of a label twice give the diagonal. Without
+    labels to sum over, elements are only moved; with them, plain integers come out in 64 bits.
     """
+    # An array with one axis for each label, the summed ones last.
     order = [*how.output, *how.summed]
     grid = np.ix_(*(range(how.lengths[label]) for label in order))
     (labels,) = how.operands
@@ -247,7 +250,7 @@ def sum_of_elements(x: Array, how: Summation) -> Array:
 def product_of_two(
     labels_of_a: list[int], labels_of_b: list[int], output: list[int], a: Array, b: Array
 ) -> Array:
-    """Return the products of two tensors, summed over what the output is without.
+    """Return the products of two plain arrays, summed over the labels that the output is without.
 
     Labels are numbers, as np.einsum takes them. a and b have the axes `labels_of_a` and
     `labels_of_b`; the result has `output`.
@@ -256,10 +259,10 @@ def product_of_two(
 
 
 def sum_of_products(operands: Sequence[Array], how: Summation) -> Array:
-    """Return the sum over two operands or more, multiplied from left to right.
+    """Return the products of two operands or more, with the axes `how.output`, summed over others.
 
-    The output has the axes `how.output`. Products of some of the operands keep all labels; the last
-    product is summed.
+    They are multiplied from left to right. All products but the last keep every label of their
+    factors; the last is summed over the labels that the output is without.
     """
     terms = [how.numbered(labels) for labels in how.operands]
     last = len(operands) - 1
@@ -268,6 +271,7 @@ def sum_of_products(operands: Sequence[Array], how: Summation) -> Array:
     for n in range(1, len(operands)):
         if n == last:
             kept = how.numbered(how.output)
+            # For the error bound: how many products are added up.
             count = prod(how.lengths[label] for label in how.summed)
         else:
             kept = list(dict.fromkeys(labels + terms[n]))

@@ -373,7 +373,7 @@ def scaled_by_length(x: Array, request: Request, power: float) -> Array:
 
 
 def turned_the_other_way(x: Array, request: Request) -> Array:
-    """Mutant: the factors are those of the other direction.
+    """Mutant: the factors have the sign of the other direction; the division is right.
 
     Raises MemoryError for a transform of more than 2^28 factors.
     """
@@ -382,7 +382,7 @@ def turned_the_other_way(x: Array, request: Request) -> Array:
 
 
 def unitary(x: Array, request: Request) -> Array:
-    """Mutant: either direction is divided by the root of the length.
+    """Mutant: the transform and its inverse are both divided by the root of the length.
 
     Raises MemoryError for a transform of more than 2^28 factors.
     """
@@ -469,7 +469,7 @@ STFT.mutant_table(MUTANTS, build=stft_by)
 
 @DFT.mutant("the inverse was not divided by the length", build=each_version)
 def inverse_not_divided(x: Array, request: Request) -> Array:
-    """Mutant: neither direction is divided.
+    """Mutant: neither the transform nor the inverse is divided by its length.
 
     Raises MemoryError for a transform of more than 2^28 factors.
     """
@@ -481,7 +481,7 @@ def inverse_not_divided(x: Array, request: Request) -> Array:
     build=each_version,
 )
 def divided_forwards(x: Array, request: Request) -> Array:
-    """Mutant: the other direction is divided.
+    """Mutant: the transform is divided by its length, and the inverse is not.
 
     Raises MemoryError for a transform of more than 2^28 factors.
     """
@@ -500,7 +500,7 @@ def divided_by_what_there_is(x: Array, request: Request) -> Array:
 
 @DFT.mutant("zeros came before a signal that is too short", build=each_version)
 def padded_in_front(x: Array, request: Request) -> Array:
-    """Mutant: a short signal ends where the transform does.
+    """Mutant: zeros come before a signal that is shorter than the transform, and not behind it.
 
     Raises MemoryError for a transform of more than 2^28 factors.
     """
@@ -556,7 +556,7 @@ def spectra_with_zeros(signal: Array, framing: Framing, before: int, behind: int
 
 @STFT.mutant("frames were centered, with zeros around the signal", build=stft)
 def centered(signal: Array, framing: Framing) -> Array:
-    """Mutant: the first frame lies around the first element.
+    """Mutant: frames are centered at their first elements, with zeros around the signal.
 
     Raises NotSupported for frames without elements, MemoryError for a transform of more than 2^28
     factors.
@@ -567,7 +567,7 @@ def centered(signal: Array, framing: Framing) -> Array:
 
 @STFT.mutant("a last frame was filled up with zeros", build=stft)
 def tail_padded(signal: Array, framing: Framing) -> Array:
-    """Mutant: what is behind the last frame has a frame too.
+    """Mutant: what is behind the last frame has a frame too, filled up with zeros.
 
     Raises NotSupported for frames without elements or longer than the signal by more than a step,
     MemoryError for a transform of more than 2^28 factors.
@@ -578,7 +578,7 @@ def tail_padded(signal: Array, framing: Framing) -> Array:
 
 @STFT.mutant("the last frame was left out", build=stft)
 def last_frame_left_out(signal: Array, framing: Framing) -> Array:
-    """Mutant: there is a frame less.
+    """Mutant: the last frame is left out.
 
     Raises NotSupported for frames without elements or longer than the signal by more than a step,
     MemoryError for a transform of more than 2^28 factors.

@@ -317,8 +317,13 @@ def by_cubic_edges(
 ) -> AxisLocations:
     """Return locations with the pixels that stand in place of those outside, by CUBIC_EDGES.
 
+    By "zero" the locations are returned as they are. By "border", and "location", pixels outside
+    are the nearest at the border; by "location" the coordinates are brought to the border before.
+    By "pixels" the pixels of padding reflection are reflected, and those of padding border the
+    nearest at the border.
+
     place: the coordinates, [N, count], not brought to the border; are_outside: a mask of those that
-    have zeros by every reading. By the reading "zero" the locations are returned as they are.
+    have zeros by every reading.
     """
     last = locations.last
     reading = CUBIC_EDGES[sampling.padding_mode].reading()
@@ -407,6 +412,7 @@ def nearest_pixels(X: Array, axes: Sequence[Neighbors]) -> Array:
     judging, for texts outside.
     """
     batch, channels, *lengths = X.shape
+    # Along the first axis that is not sure: either pixel, each with what later axes give.
     for number, neighbors in enumerate(axes):
         if is_real(X) and not neighbors.are_sure:
             before, behind = axes[:number], axes[number + 1 :]
@@ -796,7 +802,7 @@ def changed(sampling: Sampling, **fields: Any) -> Sampling:
 
 
 def renamed(old: str, new: str, sampling: Sampling) -> Sampling:
-    """Mutant: a mode or padding mode is another one."""
+    """Mutant: the mode or padding mode `old` is taken for `new`; other attributes stay."""
     return replace(
         sampling,
         mode=new if sampling.mode == old else sampling.mode,

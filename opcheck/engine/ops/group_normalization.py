@@ -100,7 +100,8 @@ def normalized_rows(rows: Tensor, epsilon: float, inv_std_dev: InvStdDevOf = two
 def by_inv_std_dev(inv_std_dev: InvStdDevOf, *, computes: bool = False) -> Mapping[int, Formula]:
     """Return the formula of version 21, from what makes 1 over the standard deviation.
 
-    With `computes`, stage two is computed in the type of X, also of 16 bits.
+    With `computes`, stage two is computed in the type of X, also of 16 bits. The formula raises
+    InvalidNode for what is not legal, and for an empty X by one reading of EMPTY_GROUPS.
     """
 
     def stage_one(x: Tensor, groups: int, epsilon: float) -> Tensor:
@@ -129,9 +130,10 @@ def with_other_groups(grouping: Grouping) -> Mapping[int, Formula]:
 
 
 def normalized_in_groups(grouping: Grouping, x: Tensor, groups: int, epsilon: float) -> Tensor:
-    """Return `x` normalized in rows that hold the elements at other places, for mutants.
+    """Return `x`, (N, C, D1, …, Dn), normalized in other groups than the text's, for mutants.
 
-    `grouping` makes a row of places for each group.
+    grouping: makes a row of places in `x` for each group, of the array of all places and the number
+    of groups. Each element comes out at its own place.
     """
     places = grouping(np.arange(x.size).reshape(x.shape), groups)
     rows = normalized_rows(xp.reshape(x, (-1,))[places], epsilon)

@@ -134,7 +134,10 @@ def is_lossy(image: Image, data: bytes) -> bool:
 
 
 def is_transparent(image: Image) -> bool:
-    """Return True if a pixel is not opaque, or if the file has a transparent color, used or not."""
+    """Return True if some pixel is not opaque, or if the file names a transparent color.
+
+    That color counts even if no pixel has it.
+    """
     if "transparency" in image.info:
         return True
     if image.mode not in ("RGBA", "LA"):
@@ -267,8 +270,8 @@ def gray_without_channels(image: Image, pixel_format: str) -> Array:
 
     Raises NotSupported, while judging, for an image with colors in Grayscale.
     """
-    made = pixels(image, pixel_format)
-    return made[..., 0] if pixel_format == "Grayscale" else made
+    decoded = pixels(image, pixel_format)
+    return decoded[..., 0] if pixel_format == "Grayscale" else decoded
 
 
 def gray_thrice(image: Image, pixel_format: str) -> Array:
@@ -276,8 +279,8 @@ def gray_thrice(image: Image, pixel_format: str) -> Array:
 
     Raises NotSupported, while judging, for an image with colors in Grayscale.
     """
-    made = pixels(image, pixel_format)
-    return np.repeat(made, 3, axis=-1) if pixel_format == "Grayscale" else made
+    decoded = pixels(image, pixel_format)
+    return np.repeat(decoded, 3, axis=-1) if pixel_format == "Grayscale" else decoded
 
 
 def is_file_without_colors(image: Image) -> bool:
@@ -290,8 +293,8 @@ def gray_files_have_one_channel(image: Image, pixel_format: str) -> Array:
 
     Raises NotSupported, while judging, for an image with colors in Grayscale.
     """
-    made = pixels(image, pixel_format)
-    return made[..., :1] if is_file_without_colors(image) else made
+    decoded = pixels(image, pixel_format)
+    return decoded[..., :1] if is_file_without_colors(image) else decoded
 
 
 def gray_files_have_no_channels(image: Image, pixel_format: str) -> Array:
@@ -299,8 +302,8 @@ def gray_files_have_no_channels(image: Image, pixel_format: str) -> Array:
 
     Raises NotSupported, while judging, for an image with colors in Grayscale.
     """
-    made = pixels(image, pixel_format)
-    return made[..., 0] if is_file_without_colors(image) else made
+    decoded = pixels(image, pixel_format)
+    return decoded[..., 0] if is_file_without_colors(image) else decoded
 
 
 def palette_as_gray(image: Image, pixel_format: str) -> Array:
@@ -319,8 +322,8 @@ def bits_as_numbers(image: Image, pixel_format: str) -> Array:
 
     Raises NotSupported, while judging, for an image with colors in Grayscale.
     """
-    made = pixels(image, pixel_format)
-    return made // 255 if image.mode == "1" else made
+    decoded = pixels(image, pixel_format)
+    return decoded // 255 if image.mode == "1" else decoded
 
 
 OP.mutant_table(

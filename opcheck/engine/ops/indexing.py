@@ -116,7 +116,7 @@ def indices_column_major(data: Array, indices: Array, axis: int) -> Array:
 
 
 def as_gather_elements(data: Array, indices: Array, axis: int) -> Array:
-    """Mutant: GatherElements is computed if the shapes are the same but for the axis."""
+    """Mutant: GatherElements is computed where data and indices differ along `axis` alone."""
     has_same_rank = data.ndim == indices.ndim
     if has_same_rank and np.delete(data.shape, axis).tolist() == (
         np.delete(indices.shape, axis).tolist()
@@ -154,10 +154,11 @@ GATHER.mutant_table(
 
 
 def from_memory(data: Array, index_of_0: Array, indices: Array, axis: int) -> Array:
-    """Return what lies as many steps along `axis` from the elements at `index_of_0` in memory.
+    """Return what a kernel reads that adds indices to addresses, though they are out of range.
 
-    data: row-major; index_of_0: row-major places of the elements at index 0, in the shape of the
-    output, to which `indices` broadcast. Beyond the tensor it begins again.
+    data: row-major; index_of_0: places in memory of the elements at index 0 along `axis`, in the
+    shape of the output, to which `indices` broadcast. The addresses wrap around at either end of
+    the tensor. Of data without elements nothing is read: the output must be empty too.
     """
     step = prod(data.shape[axis + 1 :])
     flat = index_of_0 + indices.astype(np.int64) * step
@@ -166,20 +167,20 @@ def from_memory(data: Array, index_of_0: Array, indices: Array, axis: int) -> Ar
 
 @GATHER.mutant("a negative index read what lies in front in memory", is_asked=False)
 def negative_index_into_memory(data: Array, indices: Array, *, axis: int) -> Array:
-    """Mutant: no index is counted from the back.
+    """Mutant: an index below 0 is added to an address as it is, and not counted from the back.
 
     Raises InvalidNode for an axis out of range, and so for data of rank 0.
     """
     place = from_either_end(axis, data.ndim)
-    numbers = np.arange(data.size).reshape(data.shape)
-    firsts = np.take(numbers, np.zeros_like(indices, np.int64), axis=place)
+    places = np.arange(data.size).reshape(data.shape)
+    places_of_0 = np.take(places, np.zeros_like(indices, np.int64), axis=place)
     trailing = [1] * (data.ndim - place - 1)
-    return from_memory(data, firsts, indices.reshape(*indices.shape, *trailing), place)
+    return from_memory(data, places_of_0, indices.reshape(*indices.shape, *trailing), place)
 
 
 @GATHER.mutant("an index out of range gave zeros", of_validity=True)
 def zeros_out_of_range(data: Array, indices: Array, *, axis: int) -> Array:
-    """Mutant: an index out of range gives zeros.
+    """Mutant: a node with an index out of range gives zeros; it is asked of such nodes alone.
 
     Raises InvalidNode for an axis out of range, and so for data of rank 0.
     """
@@ -254,15 +255,15 @@ def gather_elements(data: Array, indices: Array, *, axis: int) -> Array:
     is_asked=False,
 )
 def negative_element_into_memory(data: Array, indices: Array, *, axis: int) -> Array:
-    """Mutant: no index is counted from the back.
+    """Mutant: an index below 0 is added to an address as it is, and not counted from the back.
 
     Raises InvalidNode for indices of another rank than `data`, or longer than it on another axis,
     for rank 0, for an axis out of range, and for any index of an axis without elements.
     """
     place = from_either_end(axis, data.ndim)
-    numbers = np.arange(data.size).reshape(data.shape)
-    firsts = gather_elements(numbers, np.zeros_like(indices), axis=place)
-    return from_memory(data, firsts, indices, place)
+    places = np.arange(data.size).reshape(data.shape)
+    places_of_0 = gather_elements(places, np.zeros_like(indices), axis=place)
+    return from_memory(data, places_of_0, indices, place)
 
 
 @GATHER_ND.formula(11)
@@ -343,8 +344,8 @@ NO_CLASS = -1
 def in_int64(x: Array) -> NDArray[np.int64]:
     """Return numbers of any type in int64: "the values will be casted to int64 before use".
 
-    Unsigned ones that are too large become the largest, which is out of every range too. Fractions
-    are cut off. Raises NotSupported for floats that int64 does not hold, NaN among them.
+    uint64 beyond int64 becomes the largest of int64, which is outside of every range as well.
+    Fractions are cut off. Raises NotSupported for floats that int64 does not hold, NaN among them.
     """
     numbers = bare(x)
     if numbers.dtype == np.uint64:
@@ -373,7 +374,7 @@ def number_of_classes(indices: Array, depth: Array) -> int:
     """
     count = int(in_int64(depth).item())
     reject(count < 0, f"depth {count}; allowed: 0 or more")
-    # Classes are counted, though there be no indices.
+    # Without indices the classes alone are compared, all in one array.
     check_size((max(1, indices.size), count))
     return count
 
@@ -385,8 +386,8 @@ def switched_on(classes: NDArray[np.int64], count: int, values: Array, axis: int
     on_value]; axis: counted from the front.
     """
     behind = classes.ndim - axis
-    every = np.arange(count).reshape(-1, *[1] * behind)
-    return xp.where(np.expand_dims(classes, axis) == every, values[1:], values[:1])
+    all_classes = np.arange(count).reshape(-1, *[1] * behind)
+    return xp.where(np.expand_dims(classes, axis) == all_classes, values[1:], values[:1])
 
 
 def classes_from_either_end(places: NDArray[np.int64], count: int) -> NDArray[np.int64]:
@@ -444,14 +445,15 @@ def one_hot(indices: Array, depth: Array, values: Array, *, axis: int) -> Array:
 
 @ONE_HOT.mutant("a negative index gave off values alone", 11, 28, is_asked=False)
 def negative_index_ignored(indices: Array, depth: Array, values: Array, *, axis: int) -> Array:
-    """Mutant: no index is counted from the back.
+    """Mutant: no index is counted from the back; a negative one is off.
 
     depth: one number. Raises InvalidNode for a negative one, values of another shape than [2], and
     an axis out of range; NotSupported for floats that int64 does not hold; MemoryError for more
     than 2^28 elements.
     """
-    outside = number_of_classes(indices, depth)
-    places = np.where(indices < 0, outside, in_int64(indices))
+    count = number_of_classes(indices, depth)
+    # The index `count` is out of range, and so off.
+    places = np.where(indices < 0, count, in_int64(indices))
     return one_hot(places, depth, values, axis=axis)
 
 
@@ -486,8 +488,8 @@ def unique(X: Array, *, axis: int | None, sorted: int) -> tuple[Array, Array, Ar
     firsts = {item: n for n, item in reversed([*enumerate(items)])}
     indices = np.array([firsts[item] for item in order], np.int64)
     inverse_indices = np.array([numbers[item] for item in items], np.int64)
-    count = np.array([counts[item] for item in order], np.int64)
-    return xp.take(x, indices, axis=place), indices, inverse_indices, count
+    count_of_each = np.array([counts[item] for item in order], np.int64)
+    return xp.take(x, indices, axis=place), indices, inverse_indices, count_of_each
 
 
 def in_ascending_order(items: Iterable[Item]) -> list[Item]:

@@ -97,7 +97,8 @@ def by_token_with(
 ) -> tuple[Tensor, Tensor]:
     """Return q_t^T S_t of all queries and the last state, one token after the other.
 
-    The options are what mutants do otherwise: `gate` is applied to the decay; a query
+    They are [B, H, q_num_heads / H, T, d_v] and [B, H, d_k, d_v]. The options are what mutants do
+    otherwise: `gate` is applied to the decay; a query
     `reads_the_old_state`, before its token is added; a delta rule `compares_the_old_state`, before
     its decay. Without tokens, the first is empty and the state the past one. The rounding errors of
     a delta rule (a beta) are followed apart from the state, which later tokens make smaller, and
@@ -111,13 +112,15 @@ def by_token_with(
         if tokens.g is not None:
             S = S * gate(xp.expand_dims(tokens.g[:, :, t], axis=3))
         k_t = xp.expand_dims(tokens.k[:, :, t], axis=3)
+        # What the token adds to the state under its key, a row [d_v].
         row = tokens.v[:, :, t : t + 1]
         if tokens.beta is not None:
             compared = S_before if compares_the_old_state else S
-            known = xp.matmul(tokens.k[:, :, t : t + 1], compared)
-            row = tokens.beta[:, :, t : t + 1] * (row - known)
+            value_in_state = xp.matmul(tokens.k[:, :, t : t + 1], compared)
+            row = tokens.beta[:, :, t : t + 1] * (row - value_in_state)
         S = S + k_t * row
         if tokens.beta is not None:
+            # S goes on without its rounding errors, which are None for numbers that have none.
             S, error = xp.parted(S)
             errors.append(error)
         states.append(S)
@@ -152,21 +155,24 @@ def spread_errors(errors: Sequence[Tensor | None], tokens: Tokens) -> tuple[Tens
     beta = xp.values_of(not_none(tokens.beta))
     decays = None if tokens.g is None else np.exp(xp.values_of(tokens.g))
     batches, heads, group, count, size = q.shape
-    # Rows that multiply the state: queries, one token after the other from the last, and the last.
+    # From the last token to the first: the rows that multiply what a token adds to the state. They
+    # are the queries that come later, and for the last state a unit matrix, times all later
+    # matrices.
     rows = np.zeros((batches, heads, count, group, size))
     last: NDArray[Any] = np.broadcast_to(np.eye(size), (batches, heads, size, size))
     total: Array = 0.0
     for t in reversed(range(count)):
         rows[:, :, t] = q[:, :, :, t]
-        every = np.concat([rows.reshape(batches, heads, -1, size), last], axis=2)
-        every = np.where(np.isfinite(every), every, 0.0)
-        total = total + xp.matmul(every, not_none(errors[t]))
+        all_rows = np.concat([rows.reshape(batches, heads, -1, size), last], axis=2)
+        # Where a row is infinite or NaN so is the answer, whatever the errors.
+        all_rows = np.where(np.isfinite(all_rows), all_rows, 0.0)
+        total = total + xp.matmul(all_rows, not_none(errors[t]))
         key = k[:, :, t, :, None]
-        every = every - (every @ key) * (beta[:, :, t, :, None] * key.swapaxes(2, 3))
+        all_rows = all_rows - (all_rows @ key) * (beta[:, :, t, :, None] * key.swapaxes(2, 3))
         if decays is not None:
-            every = every * decays[:, :, t, None]
-        rows = every[:, :, :-size].reshape(rows.shape)
-        last = every[:, :, -size:]
+            all_rows = all_rows * decays[:, :, t, None]
+        rows = all_rows[:, :, :-size].reshape(rows.shape)
+        last = all_rows[:, :, -size:]
     of_y = xp.reshape(total[:, :, :-size], (batches, heads, count, group, total.shape[3]))
     return xp.permute_dims(of_y, (0, 1, 3, 2, 4)), total[:, :, -size:]
 
@@ -177,7 +183,8 @@ def spread_errors(errors: Sequence[Tensor | None], tokens: Tokens) -> tuple[Tens
 def at_once(tokens: Tokens) -> tuple[Tensor, Tensor]:
     """Return q_t^T S_t of all queries and the last state, without the states between.
 
-    With G_t = g_1 + … + g_t and what token s adds, row_s:
+    With G_t = g_1 + … + g_t, and row_s, which token s adds to the state under its key k_s: v_s, or
+    by a delta rule that of `rows_by_delta`,
 
         q_t^T S_t = (q_t * exp(G_t))^T S_0 + Σ_{s ≤ t} (q_t^T (k_s * exp(G_t - G_s))) row_s
 
@@ -186,17 +193,17 @@ def at_once(tokens: Tokens) -> tuple[Tensor, Tensor]:
     if not tokens.count:
         return by_token(tokens)
     G = summed_decays(tokens)
-    left_of_past = xp.exp(G)
-    decayed_keys = xp.expand_dims(tokens.k, axis=2) * left_of_tokens(G)
+    decay_since_the_past = xp.exp(G)
+    decayed_keys = xp.expand_dims(tokens.k, axis=2) * decays_between(G)
     rows = tokens.v
     if tokens.beta is not None:
-        rows = rows_by_delta(tokens, left_of_past, decayed_keys)
+        rows = rows_by_delta(tokens, decay_since_the_past, decayed_keys)
     of_keys = xp.expand_dims(decayed_keys, axis=2)
     with_q = xp.sum(xp.expand_dims(tokens.q, axis=4) * of_keys, axis=-1)
-    of_past = tokens.q * xp.expand_dims(left_of_past, axis=2)
+    of_past = tokens.q * xp.expand_dims(decay_since_the_past, axis=2)
     y = xp.matmul(of_past, xp.expand_dims(tokens.S_0, axis=2))
     last_keys = xp.permute_dims(decayed_keys[:, :, -1], (0, 1, 3, 2))
-    last_of_past = xp.permute_dims(left_of_past[:, :, -1:], (0, 1, 3, 2))
+    last_of_past = xp.permute_dims(decay_since_the_past[:, :, -1:], (0, 1, 3, 2))
     S = tokens.S_0 * last_of_past + xp.matmul(last_keys, rows)
     return y + xp.matmul(with_q, xp.expand_dims(rows, axis=2)), S
 
@@ -208,7 +215,7 @@ def summed_decays(tokens: Tokens) -> Tensor:
     return xp.cumulative_sum(tokens.g, axis=2)
 
 
-def left_of_tokens(G: Tensor) -> Tensor:
+def decays_between(G: Tensor) -> Tensor:
     """Return exp(G_t - G_s) for s up to t, and 0 for later s, [B, H, t, s, elements].
 
     G: [B, H, T, elements].
@@ -219,19 +226,19 @@ def left_of_tokens(G: Tensor) -> Tensor:
     return xp.where(is_before, xp.exp(xp.where(is_before, between, 0.0)), 0.0)
 
 
-def rows_by_delta(tokens: Tokens, left_of_past: Tensor, decayed_keys: Tensor) -> Tensor:
+def rows_by_delta(tokens: Tokens, decay_since_the_past: Tensor, decayed_keys: Tensor) -> Tensor:
     """Return what each token adds by a delta rule: β_t (v_t - what the state has of k_t).
 
-    left_of_past: exp(G_t); decayed_keys: k_s * exp(G_t - G_s), [B, H, t, s, d_k]. There is a token
-    or more, and a beta. The result: [B, H, T, d_v].
+    decay_since_the_past: exp(G_t); decayed_keys: k_s * exp(G_t - G_s), [B, H, t, s, d_k]. There is
+    a token or more, and a beta. The result: [B, H, T, d_v].
     """
     with_k = xp.sum(xp.expand_dims(tokens.k, axis=3) * decayed_keys, axis=-1)
-    known = xp.matmul(tokens.k * left_of_past, tokens.S_0)
+    value_in_past = xp.matmul(tokens.k * decay_since_the_past, tokens.S_0)
     beta = not_none(tokens.beta)
     rows: list[Tensor] = []
     errors: list[Tensor | None] = []
     for t in range(tokens.count):
-        row = tokens.v[:, :, t : t + 1] - known[:, :, t : t + 1]
+        row = tokens.v[:, :, t : t + 1] - value_in_past[:, :, t : t + 1]
         if rows:
             row = row - xp.matmul(with_k[:, :, t : t + 1, :t], xp.concat(rows, axis=2))
         row, error = xp.parted(beta[:, :, t : t + 1] * row)
@@ -240,7 +247,8 @@ def rows_by_delta(tokens: Tokens, left_of_past: Tensor, decayed_keys: Tensor) ->
     joined = xp.concat(rows, axis=2)
     if errors[0] is None:
         return joined
-    # Each row has those before it in it.
+    # Each row is made of those before it, and so are their errors: a triangular system of
+    # equations.
     before = np.tril(xp.values_of(beta) * xp.values_of(with_k), -1)
     inverse = np.linalg.inv(np.eye(tokens.count) + before)
     return joined + xp.matmul(inverse, xp.concat([not_none(error) for error in errors], axis=2))
@@ -250,7 +258,11 @@ def rows_by_delta(tokens: Tokens, left_of_past: Tensor, decayed_keys: Tensor) ->
 
 
 def heads_in_order(q_num_heads: int, kv_num_heads: int) -> NDArray[np.intp]:
-    """Return the heads of the queries by those of the keys that serve them: neighbors share one."""
+    """Return the numbers of the queries' heads, in the order of the keys' heads that serve them.
+
+    The first q_num_heads / kv_num_heads are those of the first head of the keys, and so on: here
+    they are neighbors.
+    """
     return np.arange(q_num_heads)
 
 
@@ -395,7 +407,7 @@ def first_decay_for_all(tokens: Tokens) -> tuple[Tensor, Tensor]:
 
 
 def state_forgotten(tokens: Tokens) -> tuple[Tensor, Tensor]:
-    """Mutant: the last state is that after the first token."""
+    """Mutant: the last state is that after the first token; without tokens it is the past one."""
     y, _ = by_token(tokens)
     first = replace(
         tokens,

@@ -98,8 +98,8 @@ def linear_scores(
     """
     X = rows_of_features(X)
     features = X.shape[1]
-    given = len(coefficients)
-    reject(given != targets * features, f"{given} coefficients for {targets} x {features} features")
+    count = len(coefficients)
+    reject(count != targets * features, f"{count} coefficients for {targets} x {features} features")
     scores = xp.matmul(in_float32(X), in_float32(weights_of(coefficients, targets)))
     if intercepts is None:
         return scores
@@ -188,8 +188,8 @@ def label_of_largest(scores: Tensor, labels: NDArray[Any]) -> Any:
     is_largest = plain == plain.max(axis=1, keepdims=True)
     has_several = is_largest.sum(axis=1) > 1
     if has_several.any() and TOP_OF_EQUAL_SCORES.reading() == "last":
-        behind_it = np.argmax(is_largest[:, ::-1], axis=1)
-        place = np.where(has_several, plain.shape[1] - 1 - behind_it, place)
+        place_from_the_end = np.argmax(is_largest[:, ::-1], axis=1)
+        place = np.where(has_several, plain.shape[1] - 1 - place_from_the_end, place)
     return labels[place]
 
 

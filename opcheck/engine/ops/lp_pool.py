@@ -171,7 +171,8 @@ def norms_of_odd_powers(X: Array, p: float, windows: Windows) -> Array:
 def norms_beyond_the_range(X: Array, p: float, windows: Windows) -> Array:
     """Return the norms, by shares of the largest element where powers nearly leave the range.
 
-    X: a plain array. A norm is computed again if it is NaN, infinite, or so small that its sum of
+    X: a plain array. If ODD_POWERS_ARE_OPEN, odd powers may keep the signs: SIGNS_OF_ODD_POWERS. A
+    norm is computed again if it is NaN, infinite, or so small that its sum of
     powers may have lost digits, and the window's largest magnitude is finite and above 0; with a p
     of 1 none is.
     """
@@ -184,18 +185,23 @@ def norms_beyond_the_range(X: Array, p: float, windows: Windows) -> Array:
     if p == 1 or not is_lost.any():
         return norms
     largest = largest_magnitudes(X, p, windows)
-    # Zeros, infinities and NaN are right where they come from such elements.
+    # Where the largest element is 0, infinite or NaN, the norm is so rightly.
     places = np.flatnonzero(is_lost & (largest > 0) & (largest < inf))
     for portion, rows in windows.gathered(X, places):
-        sizes = np.abs(rows)
-        top = sizes.max(axis=1, keepdims=True)
-        norms.flat[places[portion]] = ((sizes / top) ** p).sum(axis=1) ** (1 / p) * top[:, 0]
+        magnitudes = np.abs(rows)
+        top = magnitudes.max(axis=1, keepdims=True)
+        norms.flat[places[portion]] = ((magnitudes / top) ** p).sum(axis=1) ** (1 / p) * top[:, 0]
     return norms
 
 
 @LP_POOL.alternative("", build=lp_pool)
 def scaled(X: Array, p: float, windows: Windows) -> Array:
-    """Return the norms with other errors: by shares of the maximum, or by the mean of powers."""
+    """Return the norms of windows, with the errors of two other ways to compute them.
+
+    Values are those of `norms_of`, by SIGNS_OF_ODD_POWERS if ODD_POWERS_ARE_OPEN. The ways are a
+    norm of shares of the largest element, times that element, and a norm from the mean of the
+    powers.
+    """
     return xp.inexact(norms_of(X, p, windows), 4 + 2 / p)
 
 
@@ -244,7 +250,10 @@ def tiny_values_are_zero(X: Array, p: float, windows: Windows) -> Array:
 
 
 def nan_dropped_and_rescaled(X: Array, p: float, windows: Windows) -> Array:
-    """Mutant: the norms of the elements that are not NaN, scaled up to the whole window."""
+    """Mutant: NaN is left out, and the norm of the others scaled up to the whole window.
+
+    It is multiplied by (size of the kernel / elements without NaN, padding included)^(1/p).
+    """
     is_none = np.isnan(X)
     size = prod(axis.kernel for axis in windows.axes)
     remaining = np.maximum(1, size - windows.sums(is_none.astype(np.int64)))
@@ -299,7 +308,7 @@ def root_with_epsilon(epsilon: float, total: NDArray[np.float64], p: float) -> N
 def root_by_inverse(
     change: Callable[[float], float], total: NDArray[np.float64], p: float
 ) -> NDArray[np.float64]:
-    """Mutant of a root: 1/p is changed."""
+    """Mutant of a root: total^change(1/p), where `change` makes a wrong exponent of 1/p."""
     root: NDArray[np.float64] = np.power(total, change(1 / p))
     return root
 
@@ -338,7 +347,10 @@ def norms_by(
     power: Callable[[float], float] = same_power,
     root: Callable[[NDArray[np.float64], float], NDArray[np.float64]] = root_of,
 ) -> Array:
-    """Mutant: another power of |x|, or another root of the sum."""
+    """Mutant: the power of |x| is `power` of p, and the norm is `root` of the sum and p.
+
+    Without them it is right, but for what overflows. The result has the type of X.
+    """
     powers = np.power(np.abs(X), power(p))
     return root(windows.sums(powers).astype(np.float64), p).astype(X.dtype)
 

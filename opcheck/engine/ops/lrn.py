@@ -66,6 +66,8 @@ def sums_of_windows(squares: Tensor, size: int, before: int) -> Tensor:
     """
     batch, count, *lengths = squares.shape
     image = prod(lengths)
+    # Windows over an image of one channel, whose rows are the channels and whose columns the
+    # pixels.
     channels = AxisWindows(
         length=count, kernel=size, stride=1, dilation=1, begin=before, size=count
     )

@@ -157,7 +157,7 @@ def scaled(scale: float, x: Tensor) -> Tensor:
 
 
 def whole_terms(a: Array, b: Array, C: Array | None, alpha: Array, beta: Array) -> Array:
-    """Return alpha * A' * B' + beta * C, of float64 or of Python's integers.
+    """Return alpha * A' * B' + beta * C in numbers that do not wrap: float64 or Python's integers.
 
     a: A', [M, K]; b: B', [K, N]; C: broadcasts to [M, N]; alpha and beta: scalars.
     """
@@ -168,10 +168,11 @@ def whole_terms(a: Array, b: Array, C: Array | None, alpha: Array, beta: Array) 
 def marked_terms(
     Y: Tensor, a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float
 ) -> Tensor:
-    """Return Y = alpha * A' * B' + beta * C, whose integers outside of their type are open.
+    """Return Y, in which integers are marked as undefined that their type does not hold.
 
-    They may be anything: see `marked_in_type`, which while judging raises NotSupported if all of
-    them are. An alpha and a beta of integers are whole numbers.
+    Y: alpha * A' * B' + beta * C, computed in its type; floats are never marked. a, b: A' and B';
+    alpha and beta: whole numbers, if Y has integers. Raises NotSupported, while judging, if all
+    elements would be marked.
     """
     if a.dtype.kind not in "iu":
         return Y
@@ -184,7 +185,7 @@ def terms_scaled(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: flo
     """Return alpha * A' * B' + beta * C, as the text writes it; C None adds nothing.
 
     a: A', [M, K]; b: B', [K, N]; C: broadcasts to [M, N]. A factor of 0 makes NaN of infinity and
-    NaN, or 0 of all: ZERO_TIMES_NO_NUMBER. Integers outside of their type are open. Raises
+    NaN, or 0 of all: ZERO_TIMES_NO_NUMBER. Integers outside of their type may be anything. Raises
     NotSupported for integers times an alpha or a beta that is not whole, or not below 2^31; while
     judging, also if no integer of Y is in its type.
     """
@@ -198,9 +199,9 @@ def factors_scaled(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: f
     """Return (alpha * A') * B', added to beta * C product by product, as BLAS does.
 
     a: A', [M, K]; b: B', [K, N]; C: broadcasts to [M, N]; None adds nothing. A factor of 0 makes
-    NaN of infinity and NaN, or 0 of all: ZERO_TIMES_NO_NUMBER. Integers outside of their type are
-    open. Raises NotSupported for integers times an alpha or a beta that is not whole, or not below
-    2^31; while judging, also if no integer of Y is in its type.
+    NaN of infinity and NaN, or 0 of all: ZERO_TIMES_NO_NUMBER. Integers outside of their type may
+    be anything. Raises NotSupported for integers times an alpha or a beta that is not whole, or not
+    below 2^31; while judging, also if no integer of Y is in its type.
     """
     if alpha == 0:
         # There is no product to add, and 0 times an infinite product is read as in the text's form.

@@ -50,13 +50,17 @@ class Bin:
 def bins(a: float, b: float, count: int, length: int) -> Iterator[Bin]:
     """Yield the `count` bins of the region [a, b] along an axis of this length, from its start on.
 
-    a, b: coordinates in elements, finite, fractions too. Raises NotSupported, while judging, at the
-    first bin of a region that reaches outside of the image; otherwise goes on.
+    a, b: coordinates in elements, finite, fractions too. The text does not state how they become
+    whole, if the end is included, and to which bin an element at a border belongs: what lies in a
+    bin by every choice is its `least`, by any its `most`. Raises NotSupported, while judging, at
+    the first bin of a region that reaches outside of the image; otherwise goes on.
     """
     if a < 0 or b > length:
         leave_open("nothing is said of what lies outside the image")
+    # The start and the end of the region with the least ends, and with the largest ones.
     smallest = (floor(a), floor(b))
     largest = (ceil(a), ceil(b) + 1)
+    # By rounded coordinates, the end included.
     start = floor(a + 0.5)
     size = max(1, floor(b + 0.5) + 1 - start)
     for i in range(count):

@@ -75,14 +75,14 @@ def attributes_of(
     and a stride for each spatial axis, both 1 or more, and two pads for each, from 0 on.
     """
     axes = X.ndim - 2
-    found = Attributes(kernel_shape, strides or (1,) * axes, pads or (0,) * (2 * axes))
-    lists = [found.kernel_shape, found.strides, found.pads]
+    attributes = Attributes(kernel_shape, strides or (1,) * axes, pads or (0,) * (2 * axes))
+    lists = [attributes.kernel_shape, attributes.strides, attributes.pads]
     lengths = [len(values) for values in lists]
     if axes < 1 or lengths != [axes, axes, 2 * axes] or X.shape != I.shape:
-        raise InvalidNode(f"X {list(X.shape)}, indices {list(I.shape)}, {found}")
-    if min(*found.kernel_shape, *found.strides) < 1 or min(found.pads) < 0:
-        raise InvalidNode(f"{found}; allowed: 1 or more, pads from 0 on")
-    return found
+        raise InvalidNode(f"X {list(X.shape)}, indices {list(I.shape)}, {attributes}")
+    if min(*attributes.kernel_shape, *attributes.strides) < 1 or min(attributes.pads) < 0:
+        raise InvalidNode(f"{attributes}; allowed: 1 or more, pads from 0 on")
+    return attributes
 
 
 # ── the formula ───────────────────────────────────────────────────────────────────────────────
@@ -143,10 +143,10 @@ def places_as_read(places: Places, usual: Sequence[int], shape: Sequence[int]) -
     if not is_larger or prod(usual) <= places.max(initial=-1):
         leave_open("it is not said which shape indices are in")
         return places
-    moved = np.ravel_multi_index(np.unravel_index(places, usual), shape)
-    if (moved == places).all() or SHAPE_OF_INDICES.reading() == "of_the_output":
+    in_the_corner = np.ravel_multi_index(np.unravel_index(places, usual), shape)
+    if (in_the_corner == places).all() or SHAPE_OF_INDICES.reading() == "of_the_output":
         return places
-    return moved
+    return in_the_corner
 
 
 @MAX_UNPOOL.formula(build=max_unpool)
@@ -157,7 +157,7 @@ def unpooled(X: Tensor, places: Places, shape: Sequence[int]) -> Tensor:
     maximum of windows that overlap. Raises NotSupported, while judging, if they differ; otherwise
     the last one counts.
     """
-    # What stands for places without a value is the last element, a 0.
+    # For each place the number of its value in X; X.size, a 0 appended to X, where it has none.
     source = np.full(prod(shape), X.size)
     source[places] = np.arange(X.size).reshape(X.shape)
     flat = xp.reshape(X, (-1,))

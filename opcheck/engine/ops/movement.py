@@ -96,7 +96,7 @@ def one_after_the_other(inputs: Sequence[Array], axis: int) -> Array:
 
 
 def as_long_as_the_first(inputs: Sequence[Array], axis: int) -> Array:
-    """Mutant: every input is as long as the first along the axis.
+    """Mutant: of each input only as many elements are taken along the axis as the first has.
 
     Raises InvalidNode if one is shorter.
     """

@@ -141,7 +141,7 @@ def one_pass(x: Tensor, axes: Axes, epsilon: float) -> Tensor:
 
 
 def declare_by_inv_std_dev(op: Operator, build: FormulaBuilder, remark: str) -> None:
-    """Declare an operator's formula, two sound alternatives, and mutants.
+    """Declare an operator's formula, two sound alternatives, and mutants of its standard deviation.
 
     Args:
         op: The operator, of which no version has a formula yet.
@@ -203,7 +203,10 @@ MutantsOfDeviation: TypeAlias = NamedMutants[InvStdDevOf]
 
 
 def mutants_of_epsilon(variance_of: VarianceOf) -> MutantsOfDeviation:
-    """Return the mutants, by name, that add epsilon elsewhere to the root of this variance."""
+    """Return two mutants of 1 over a standard deviation that add epsilon elsewhere, by name.
+
+    variance_of: makes the variance, or mean square, which is right. Each has a text.
+    """
     return {
         "epsilon_after_the_root": (
             EPSILON_AFTER_THE_ROOT,
@@ -313,7 +316,7 @@ def mean_variance_normalization(
 def hold_equal_elements(X: Tensor, axes: Axes) -> NDArray[np.bool_]:
     """Return a mask of where all elements along the axes, which are kept, are equal finite numbers.
 
-    One element is equal to itself.
+    One element is equal to itself. An empty X has no such place: the mask is False, of size 1.
     """
     values = np.asarray(xp.values_of(X))
     if not values.size:
@@ -324,16 +327,17 @@ def hold_equal_elements(X: Tensor, axes: Axes) -> NDArray[np.bool_]:
 
 
 def have_exact_mean(X: Tensor, axes: Axes) -> NDArray[np.bool_]:
-    """Return a mask of where equal elements along the axes, which are kept, have an exact mean.
+    """Return a mask of where the mean of equal elements along the axes is surely not rounded.
 
-    X has elements along them. So it is of zeros, and if the type of X holds all multiples of the
-    element up to the sum, and the sum is divided by a power of 2, in whatever order elements are
-    added.
+    X holds equal elements along the axes, one or more; in the mask these have length 1. The mean of
+    zeros is exact, and that of one element. Others are if their number is a power of 2, and the
+    type of X holds all multiples of the element up to the sum: then no order of adding rounds.
     """
     count = prod(X.shape[axis] for axis in axes)
     dtype = not_none(dtypes.of(np.empty(0, X.dtype)))
     values = np.asarray(xp.values_of(X)).max(axis=axes, keepdims=True).astype(np.float64)
     fraction, _ = np.frexp(values)
+    # A whole number if the element's last digit is high enough for the sum to keep it.
     digits = np.ldexp(fraction, dtype.precision - count.bit_length())
     is_held = (digits == np.rint(digits)) & (np.abs(values) <= dtypes.limits(dtype)[1] / count)
     is_power_of_two = count & (count - 1) == 0

@@ -72,6 +72,7 @@ def source_places(length: int, begin: int, end: int, mode: str) -> Places:
         raise_unspecified(f"{mode} padding of {begin} and {end} on {length}")
     if mode == "edge":
         return np.clip(places, 0, length - 1)
+    # `xp.called` computes under a name, at which a mutant may put another function.
     if mode == "wrap":
         wrapped: Places = xp.called("wrapped_around", np.mod, places, length)
         return wrapped
@@ -138,33 +139,34 @@ def padded(x: Tensor, pads: Sequence[int], axes: Sequence[int], mode: str, fill:
     """
     count = len(axes)
     reject(len(pads) != 2 * count, f"{len(pads)} pads for {count} axes; allowed: 2 each")
-    every = [Ends(axis, pads[n], pads[count + n]) for n, axis in enumerate(axes)]
-    check_removed(x, pads, every)
-    added = {ends.axis: ends.begin + ends.end for ends in every}
+    ends_of_axes = [Ends(axis, pads[n], pads[count + n]) for n, axis in enumerate(axes)]
+    check_removed(x, pads, ends_of_axes)
+    added = {ends.axis: ends.begin + ends.end for ends in ends_of_axes}
     # Places are counted along an axis, though the tensor be empty.
     check_size([max(1, size) + max(0, added.get(axis, 0)) for axis, size in enumerate(x.shape)])
-    for axis, begin, end in every:
+    for axis, begin, end in ends_of_axes:
         places = source_places(x.shape[axis], begin, end, mode)
         x = padded_along(x, axis, places, fill)
     return x
 
 
-def check_removed(x: Tensor, pads: Sequence[int], every: Iterable[Ends]) -> None:
+def check_removed(x: Tensor, pads: Sequence[int], ends_of_axes: Iterable[Ends]) -> None:
     """Raise an error if pads remove more than there is.
 
-    every: the pads of each axis. Raises InvalidNode if less than nothing is left of an axis;
-    NotSupported if more is removed at one end than the axis has, though the other end adds as much.
+    pads: as the node has them, for the message; ends_of_axes: the same by axis. Raises InvalidNode
+    if less than nothing is left of an axis; NotSupported if more is removed at one end than the
+    axis has, though the other end adds as much.
     """
-    for axis, begin, end in every:
+    for axis, begin, end in ends_of_axes:
         if x.shape[axis] + begin + end < 0:
             raise InvalidNode(f"pads {pads} leave less than nothing of shape {x.shape}")
-    for axis, begin, end in every:
+    for axis, begin, end in ends_of_axes:
         if -min(begin, end) > x.shape[axis]:
             raise_unspecified("removing more than there is")
 
 
 def axes_in_question(axes: Tensor | Sequence[int] | None, rank: int) -> Sequence[int]:
-    """Return the axes of an attribute or a tensor, counted from the front; all if it is None.
+    """Return the axes that an attribute or a tensor lists, counted from the front; all for None.
 
     Raises InvalidNode for a tensor that is not a list, and for an axis out of range, [-rank, rank -
     1]; NotSupported for an axis that is named twice.

@@ -438,10 +438,14 @@ CountedPadding: TypeAlias = Callable[[int, int], tuple[int, int]]
 
 
 def counting(
-    padding: CountedPadding, windows: Windows, padded: Windows, count: int
+    padding: CountedPadding, windows: Windows, padded: Windows, count_include_pad: int
 ) -> NDArray[np.intp]:
-    """Mutant: with count_include_pad, which is `count`, only a part of the padding counts."""
-    if not count:
+    """Mutant: with count_include_pad, only a part of the padding counts, at either end `padding`.
+
+    It returns the number of elements of each window. windows: over X; padded: over X with all of
+    its padding.
+    """
+    if not count_include_pad:
         return windows.terms
     axes = []
     for axis, whole in zip(windows.axes, padded.axes, strict=True):
@@ -616,10 +620,11 @@ def have_others(
     first: NDArray[np.intp],
     last: NDArray[np.intp],
 ) -> NDArray[np.bool_]:
-    """Return a mask of windows with a place of the maximum between its ends, [N, C, windows].
+    """Return a mask of windows that have more than two places of their maximum, [N, C, windows].
 
-    The arguments are those of `ends_of_maxima`, and what it returns; a place may come several
-    times.
+    is_maximum: [N, C, elements of a window, windows]; places: of the elements in a plane, [elements
+    of a window, windows], of which some may be repeated; first, last: the first and the last place
+    of each maximum, [N, C, windows].
     """
     is_between = (places > first[:, :, np.newaxis]) & (places < last[:, :, np.newaxis])
     return np.asarray((is_maximum & is_between).any(axis=2), np.bool_)
@@ -630,8 +635,8 @@ def ends_of_maxima(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the first and the last place of the maximum of each window in its plane.
 
-    is_maximum: [N, C, elements of a window, windows]; places: [elements of a window, windows], each
-    below `size`. The results are [N, C, windows].
+    They are equal where there is one. is_maximum: [N, C, elements of a window, windows]; places:
+    [elements of a window, windows], each below `size`. The results are [N, C, windows].
     """
     first = np.where(is_maximum, places, size - 1).min(axis=2)
     last = np.where(is_maximum, places, -1).max(axis=2)
@@ -666,8 +671,9 @@ def maxima_by_axes(
 ) -> tuple[Array, ...]:
     """Return the maxima (Y,), taken along one axis after the other; NaN where a window holds NaN.
 
-    X: a plain array. Of two outputs it is what `maxima_of_windows` gives, which raises
-    NotSupported, while judging, for the index of more than two equal maxima.
+    X: a plain array. Of two outputs it is what `maxima_of_windows` gives: by the readings of
+    NAN_IN_MAXIMUM, INDEX_OF_TIES and INDEX_BY_COLUMNS, and with NotSupported, while judging, for
+    the index of more than two equal maxima.
     """
     if outputs > 1:
         both: tuple[Array, ...] = maxima_of_windows(X, windows, storage_order, outputs)

@@ -628,8 +628,8 @@ def time_first_state(name: str, state: Tensor | None) -> Tensor | None:
 def check_shapes(layer: Layer, tensors: Tensors, attributes: Attributes) -> None:
     """Raise InvalidNode where a tensor's shape contradicts the others', or hidden_size.
 
-    The sizes are those of X and of R's last axis; `Tensors` has the shapes. What is left out is
-    right.
+    X and R have three axes. batch_size and input_size are those of X, hidden_size is R's last axis;
+    the shapes of all others follow. Tensors that are left out (None) are not checked.
     """
     _, batch_size, input_size = tensors.X.shape
     hidden_size = tensors.R.shape[2]
@@ -1022,14 +1022,14 @@ GRU.alternative("", build=gru)(replace(GRU_LAYER, cell=partial(gru_with, update=
 
 
 def padding_first(attributes: Attributes, k: int, steps: int, lengths: NDArray[np.int64]) -> Times:
-    """Mutant: in reverse a sequence begins behind its end."""
+    """Mutant: in reverse a sequence begins behind its end, with the last element of X."""
     return times_of_steps(attributes, k, steps, np.full_like(lengths, steps))
 
 
 def padding_first_alone(
     attributes: Attributes, k: int, steps: int, lengths: NDArray[np.int64]
 ) -> Times:
-    """Mutant: the same where reverse is the only direction."""
+    """Mutant: in reverse a sequence begins behind its end, unless the node has both directions."""
     if attributes.num_directions == 2:
         return times_of_steps(attributes, k, steps, lengths)
     return padding_first(attributes, k, steps, lengths)
@@ -1051,7 +1051,7 @@ def joined_without_Rb(W: Tensor, R: Tensor, *biases: Tensor) -> Tensor:
 
 
 def joined_with_R_transposed(W: Tensor, R: Tensor, *biases: Tensor) -> Tensor:
-    """Mutant: each gate's block of R is transposed."""
+    """Mutant: each gate's block of R is transposed; the shapes are those of `joined_weights`."""
     hidden_size = R.shape[1]
     blocks = xp.reshape(R, (-1, hidden_size, hidden_size))
     transposed = xp.reshape(xp.permute_dims(blocks, (0, 2, 1)), R.shape)
@@ -1073,7 +1073,10 @@ def joined_in_order(order: Sequence[int], count: int, *parts: Tensor) -> Tensor:
 
 
 def layer_mutants(layer: Layer) -> NamedMutants[Layer]:
-    """Return the mutants that all three operators have, by name: a text, and the layer."""
+    """Return the mutants that all three operators have, by name: a text, and the wrong layer.
+
+    layer: the right one, of which each mutant changes a field or two.
+    """
     return {
         "padding_read_first": (
             "what is behind a sequence was read first in reverse",

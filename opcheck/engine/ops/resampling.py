@@ -964,7 +964,7 @@ RESIZE.formula(build=resize_versions)(Resizing())
 
 
 def renamed(old: str, new: str, interpolation: Interpolation) -> Interpolation:
-    """Mutant: a mode, transformation or nearest mode is another one."""
+    """Mutant: the mode, transformation or nearest mode `old` is taken for `new`."""
     names = ("mode", "coordinate_transformation_mode", "nearest_mode")
     changed: dict[str, Any] = {n: new for n in names if getattr(interpolation, n) == old}
     return replace(interpolation, **changed)
@@ -1104,8 +1104,8 @@ def nearest_by_scale(axis: Axis) -> Neighbors:
 
     A whole scale repeats elements. For another scale the text does not state where elements lie; if
     corners and centers give the same ones, these are taken. Otherwise they lie by corners, centers
-    or aligned corners, UNSTATED_PLACES, with halves down or up, UNSTATED_ROUNDING. Where float32
-    cannot tell, `Neighbors` has both.
+    or aligned corners, UNSTATED_PLACES (of an only element: CORNERS_OF_ONE_ELEMENT), with halves
+    down or up, UNSTATED_ROUNDING. Where float32 cannot tell, `Neighbors` has both.
     """
     corners = coordinates_along(axis, "asymmetric")
     if axis.scale.denominator == 1:
@@ -1123,14 +1123,14 @@ def nearest_by_scale(axis: Axis) -> Neighbors:
 
 
 def upsampled_along(X: Array, number: int, axis: Axis, mode: str) -> Array:
-    """Return X with axis `number` scaled; along one element there is nothing to average.
+    """Return X with axis `number` scaled; the element of an axis of one is repeated in any mode.
 
     X itself is returned where nothing changes; averages of a plain X are float64. In mode nearest a
     whole scale repeats elements. Otherwise places are by corners, centers or aligned corners,
-    UNSTATED_PLACES; of two nearest elements either counts, UNSTATED_ROUNDING, NEARER_NEIGHBOR; next
-    to infinities and NaN an average may be NaN, WEIGHT_0_OF_NO_NUMBER. Where it averages, raises
-    NotSupported for other than real floating numbers; for a judge, also where rounding decides if
-    an infinity or NaN has the weight 0.
+    UNSTATED_PLACES (of an only element: CORNERS_OF_ONE_ELEMENT); of two nearest elements either
+    counts, UNSTATED_ROUNDING, NEARER_NEIGHBOR; next to infinities and NaN an average may be NaN,
+    WEIGHT_0_OF_NO_NUMBER. Where it averages, raises NotSupported for other than real floating
+    numbers; for a judge, also where rounding decides if an infinity or NaN has the weight 0.
     """
     if coordinates_along(axis, "asymmetric").copy_the_input:
         return X

@@ -952,7 +952,10 @@ def any_effective_rank(rank: int) -> bool:
 
 
 def last_axis_mutants(rows: LastAxis) -> NamedMutants[LastAxis]:
-    """Return the mutants of an operator without Axes, by name, each with a text."""
+    """Return the mutants of an operator without Axes, by name, each with a text.
+
+    rows: the right operator, of which each mutant changes a field.
+    """
     return {
         "nine_dimensions_accepted": (
             "more than 8 dimensions were accepted",

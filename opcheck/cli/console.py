@@ -132,6 +132,10 @@ def new_console(*, is_wide: bool, **settings: Any) -> "Console":
     return ConsoleWithoutPipe(highlight=False, markup=False, emoji=False, width=width, **settings)
 
 
+#: The styles of counts and times in a progress bar.
+_COUNTS = ("progress.download", "progress.elapsed", "progress.remaining")
+
+
 def progress(*, pausing: bool) -> "Progress":
     """Return a bar on standard error, shown on a terminal that it has to itself.
 
@@ -149,6 +153,7 @@ def progress(*, pausing: bool) -> "Progress":
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
+    from rich.theme import Theme
 
     is_shown = sys.stderr.isatty() and pausing
     if sys.stderr.isatty() and not sys.stdout.isatty():
@@ -163,7 +168,8 @@ def progress(*, pausing: bool) -> "Progress":
         TextColumn("elapsed,"),
         TimeRemainingColumn(),
         TextColumn("left"),
-        console=Console(stderr=True),
+        # The terminal's own colour: Rich's yellow and cyan are hard to read on white.
+        console=Console(stderr=True, theme=Theme(dict.fromkeys(_COUNTS, ""))),
         transient=True,
         redirect_stdout=sys.stdout.isatty(),
         disable=not is_shown,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from opcheck import interrupt
-from opcheck.cli import console, options, values
+from opcheck.cli import console, options, scopes, values
 from opcheck.cli.console import exit_with, note, print_records, stdout_console
 from opcheck.cli.levels import show_levels
 from opcheck.cli.options import CaseOptions, chosen_cases, format_option
@@ -503,6 +503,8 @@ def support(given: SupportOptions) -> None:
     cells, required = _cells_to_test(given)
     matrices = _matrices(given, offered, cells)
     _show_matrices(given.format, matrices)
+    if not (given.paths or given.ops or given.require or options.scope_of(given.addresses)):
+        _propose_scopes(matrices)
     exit_with(_judge_required(given, required, matrices))
 
 
@@ -591,6 +593,17 @@ def _show_matrices(form: str, matrices: "Sequence[Matrix]") -> None:
         report.show(stdout_console(), matrices)
     else:
         console.write_lines(None, report.html_lines(matrices))
+
+
+def _propose_scopes(matrices: "Sequence[Matrix]") -> None:
+    """Print the operators of each backend that lacks most of them, for its profile."""
+    for matrix in matrices:
+        tried = scopes.TriedOperators()
+        for cell in matrix.cells:
+            if cell.verdict is not None:
+                tried.add(cell.cell.op, is_had=cell.is_supported)
+        if tried.are_few:
+            scopes.propose(matrix.address, tried, tried.parts())
 
 
 def _probes(

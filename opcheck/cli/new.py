@@ -7,22 +7,16 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
 from opcheck.cli import options, values
 from opcheck.cli.console import note
 from opcheck.cli.group import Commands
+from opcheck.cli.scopes import PROFILE_NAME, profile_name
 from opcheck.errors import UsageError, writing
 
-if TYPE_CHECKING:
-    from opcheck.backends.address import Address
-
-#: The name of a profile that a TOML key, a shell and a workflow take without quotes.
-_PROFILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
-#: The name of one whose address gives none.
-_ANY_NAME = "mine"
 #: The example that each kind of backend begins as.
 _EXAMPLES = {"python": "my_backend.py", "lines": "persistent.py", "program": "one_shot.cpp"}
 #: The example that each operator begins as, and the names there of operator and domain.
@@ -293,24 +287,12 @@ def _profile_name(given: NewGateOptions) -> str:
     from opcheck.backends.address import built_in, parse
 
     address = parse(given.address)
-    name = _name_in(address) if given.name is None else given.name
-    if _PROFILE_NAME.fullmatch(name) and name not in built_in():
-        return name
     if given.name is None:
-        return _ANY_NAME
+        return profile_name(address)
+    if PROFILE_NAME.fullmatch(given.name) and given.name not in built_in():
+        return given.name
     hint = f"letters, digits, _ and -, and none of {', '.join(built_in())}"
-    raise UsageError(f"--name {name!r}: no profile can have this name", hint)
-
-
-def _name_in(address: "Address") -> str:
-    """Return the name of an address's module or program, "" if it has none."""
-    detail = address.detail or ""
-    if address.kind == "py":
-        return detail.partition(":")[0].rpartition(".")[2]
-    if address.kind == "cmd":
-        words = detail.split(maxsplit=1)
-        return Path(words[0]).stem if words else ""
-    return ""
+    raise UsageError(f"--name {given.name!r}: no profile can have this name", hint)
 
 
 def _operators_line(ops: Sequence[str]) -> str:

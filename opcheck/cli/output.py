@@ -64,7 +64,7 @@ class _Output:
         self._heartbeat.count(failed=failed)
         failures = self._heartbeat.failed
         # Failures take longer: the bar says why.
-        what = "judging, looking for causes" if self.is_shown(result) else "judging"
+        what = "diagnosing" if self.is_shown(result) else "judging"
         remark = f"{failures:,} failed" if failures else ""
         self.bar.update(self.task, advance=1, description=what, remark=remark)
         return failed

@@ -1,7 +1,6 @@
 """`opcheck run` with its option --report; `report`, `diff` and `merge`, which read stored runs."""
 
 import gc
-import json
 import re
 import shlex
 import zlib
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from opcheck import interrupt
-from opcheck.cli import console, kept, options
+from opcheck.cli import console, kept, options, scopes
 from opcheck.cli.console import STANDARD
 from opcheck.cli.defaults import CommandWithDefaults, note_defaults
 from opcheck.cli.files import (
@@ -484,7 +483,7 @@ def _judge_and_report(
     ending = reports.finish(whole, unwritten, revised)
     if _is_of_everything(given) and whole.complete and not given.pretty.quiet:
         named = [info.address for info in whole.header.backends if whole.header.named]
-        _propose_scopes(whole.records, named)
+        _propose_scopes(whole.records, named, selection.level)
     output.finish(whole.records, ending, revised)
     reports.show(whole)
     if whole.records:
@@ -580,31 +579,18 @@ def _is_of_everything(given: RunOptions) -> bool:
     return not is_narrow and not is_part
 
 
-#: A scope is proposed to a backend that has at most this share of so many operators or more.
-_PARTIAL, _MANY_OPERATORS = 0.5, 20
-
-
-def _propose_scopes(records: "Iterable[Record]", addresses: Sequence[str]) -> None:
+def _propose_scopes(records: "Iterable[Record]", addresses: Sequence[str], level: str) -> None:
     """Print the operators that a backend has, for its profile, if it lacks most of those asked."""
     from opcheck.model import Verdict
 
-    asked: dict[str, set[str]] = {address: set() for address in addresses}
-    answered: dict[str, set[str]] = {address: set() for address in addresses}
+    tried = {address: scopes.TriedOperators() for address in addresses}
     for record in records:
-        if record.backend not in asked:
-            continue
-        asked[record.backend].add(record.op.name)
-        if record.verdict not in (Verdict.UNSUPPORTED, Verdict.NOT_RUN):
-            answered[record.backend].add(record.op.name)
-    for address, names in answered.items():
-        total = len(asked[address])
-        if not names or total < _MANY_OPERATORS or len(names) > _PARTIAL * total:
-            continue
-        counts = f"{one_line(address)} answers {len(names)} of {total} operators"
-        console.note(f"{counts}; this leaves the others out, in opcheck.toml:")
-        if ":" in address:
-            click.echo(f"  [backends.mine]\n  address = {json.dumps(address)}", err=True)
-        click.echo(f"  operators = {json.dumps(sorted(names))}", err=True)
+        if record.backend in tried:
+            is_had = record.verdict not in (Verdict.UNSUPPORTED, Verdict.NOT_RUN)
+            tried[record.backend].add(record.op, is_had=is_had)
+    for address, of_backend in tried.items():
+        if of_backend.are_few:
+            scopes.propose(address, of_backend, of_backend.names(), is_of_smoke=level == "smoke")
 
 
 #: What a saved benchmark begins with.

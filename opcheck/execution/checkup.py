@@ -10,7 +10,7 @@ import numpy as np
 from opcheck import interrupt, own_memory
 from opcheck.backends.address import nearest_settings
 from opcheck.backends.offers import Offer
-from opcheck.backends.trust import is_accepted
+from opcheck.backends.trust import UntrustedCode, is_accepted
 from opcheck.errors import OpcheckError, plural
 from opcheck.execution import golden
 from opcheck.execution.workers import environment, machine
@@ -104,7 +104,10 @@ def _wrong(offers: Sequence[Offer], problems: Sequence[OpcheckError]) -> Iterato
         yield f"{folder} cannot be written: shipped cases are read anew each time"
     for offer in offers:
         if offer.state == "unusable" and offer.error:
-            yield f"backend {offer.name} cannot be used: {'; '.join(_stripped(offer.error))}"
+            # One whose code nobody accepted was not tried: a run that names it may well work.
+            is_tried = not isinstance(offer.error, UntrustedCode)
+            state = "cannot be used" if is_tried else "was not tried"
+            yield f"backend {offer.name} {state}: {'; '.join(_stripped(offer.error))}"
     for problem in problems:
         yield "; ".join(_stripped(problem))
 

@@ -347,6 +347,12 @@ class Support:
         return self.failed if lenient else self.failed + self.warned
 
     @property
+    def is_supported(self) -> bool:
+        """Return True if the backend took one of the models: not all were declined or not run."""
+        is_declined = self.verdict in (None, Verdict.UNSUPPORTED, Verdict.NOT_RUN)
+        return not is_declined or self.share < self.count
+
+    @property
     def is_declared_but_failing(self) -> bool:
         """Return True if the backend declares more than it does."""
         # With a poorer arithmetic than expected it still has the operator.

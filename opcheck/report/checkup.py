@@ -6,6 +6,7 @@ from rich.text import Text
 from opcheck.report import plain_text
 
 _INDENT = 16
+_MARGIN = "  "
 
 
 def show(console: Console, facts: "tuple[tuple[str, str], ...]") -> None:
@@ -22,5 +23,11 @@ def show_wrong(console: Console, wrong: "tuple[str, ...]") -> None:
         return
     console.print(Text("To look at", "bold red"))
     for text in wrong:
-        console.print(f"  {plain_text.one_line(text)}", soft_wrap=True)
+        line = plain_text.one_line(text)
+        lines = [line]
+        # A pipe has no width: its lines stay whole, for grep.
+        if console.file.isatty():
+            lines = plain_text.folded(line, console.width - 2 * len(_MARGIN), _MARGIN)
+        for part in lines:
+            console.print(Text(f"{_MARGIN}{part}"), soft_wrap=True)
     console.print()

@@ -29,13 +29,16 @@ _WORDS = {
 }
 #: The most kinds of reasons shown for a backend.
 _REASONS = 12
+#: The most operators that have rows though a backend has none of their versions and types.
+_SHOWN = 10
 #: Names of types, which differ between reasons of one kind as numbers do.
 _TYPES = re.compile(r"b?float\d+|double|tensor\(\w+\)")
 _LEGEND = (
     "right: right cells / all cells of an operator; a cell is a version with a type. Versions are"
     " in brackets where only some of those with the type are meant. Each cell is tested by a few"
     " small models, and the worst answer counts; --require tests it by all core cases. refuses: an"
-    " error on a valid model. unsupported: by the backend's own not-implemented signal. not tested:"
+    " error on a valid model. unsupported: by the backend's own not-implemented signal, partly: for"
+    " some of these models. not tested:"
     " opcheck has no model for it. !: declared as supported, but not right. +: right, though not"
     " declared."
 )
@@ -74,7 +77,10 @@ def _show_matrix(console: Console, matrix: Matrix) -> None:
     """Print what is not right on one backend, then what is, and reasons."""
     table = new_table("operator", Numbers("right"), "otherwise", title=matrix.heading)
     right_everywhere = []
+    folded = _folded([matrix])
     for op, cells in _worst_first(matrix.cells).items():
+        if op in folded:
+            continue
         right, otherwise = _summary(cells)
         if otherwise:
             lines = (Text(text, COLOURS[verdict] if verdict else "") for verdict, text in otherwise)
@@ -90,6 +96,7 @@ def _show_matrix(console: Console, matrix: Matrix) -> None:
         "right in every version and type": ", ".join(right_everywhere),
         "! declared but failing": _listed(failing),
         "+ undeclared but working": _listed(undeclared),
+        "in no version and type": _count_of_folded(folded),
     }
     for name, operators in sections.items():
         if operators:
@@ -97,6 +104,26 @@ def _show_matrix(console: Console, matrix: Matrix) -> None:
     if any(sections.values()):
         console.print()
     put_all(console, _reasons(_kinds(matrix.cells)))
+
+
+def _folded(matrices: Sequence[Matrix]) -> list[str]:
+    """Return the operators that no backend has in any version and type, [] if they are few."""
+    lacking: dict[str, None] = {}
+    for matrix in matrices:
+        lacking |= dict.fromkeys(_by_operator(matrix.cells))
+    for matrix in matrices:
+        for op, cells in _by_operator(matrix.cells).items():
+            if any(cell.is_supported for cell in cells):
+                lacking.pop(op, None)
+    return [*lacking] if len(lacking) > _SHOWN else []
+
+
+def _count_of_folded(operators: Sequence[str]) -> str:
+    """Return how many operators have no row, and where they are named, "" without any."""
+    if not operators:
+        return ""
+    count = plain_text.plural(len(operators), "operator")
+    return f"{count} (--format html names them)"
 
 
 def html_lines(matrices: Sequence[Matrix]) -> Iterator[str]:
@@ -201,11 +228,16 @@ def _worst_first(cells: Iterable[Support]) -> dict[str, list[Support]]:
     return dict(sorted(_by_operator(cells).items(), key=lambda item: _rank(item[1])))
 
 
-def _rank(cells: Iterable[Support]) -> int:
-    """Return 0 if a cell of an operator is wrong or refused, 1 if one is not right, else 2."""
+def _rank(cells: Sequence[Support]) -> int:
+    """Return the place of an operator, by its worst cell.
+
+    0 if a cell is wrong or refused, 1 if one is not right, 2 if all are, 3 if none is supported.
+    """
     verdicts = {cell.verdict for cell in cells}
     if verdicts & {*WRONG}:
         return 0
+    if not any(cell.is_supported for cell in cells):
+        return 3
     return 1 if verdicts - {None, Verdict.PASS} else 2
 
 
@@ -214,10 +246,15 @@ def _side_by_side(matrices: Sequence[Matrix]) -> Table:
     backends = (Numbers(plain_text.clean(matrix.address)) for matrix in matrices)
     table = new_table("operator", *backends, title="right, of all cells")
     by_op = [_by_operator(matrix.cells) for matrix in matrices]
+    folded = _folded(matrices)
     for op in by_op[0]:
+        if op in folded:
+            continue
         summaries = [_summary(cells_of[op]) for cells_of in by_op]
         if any(otherwise for _, otherwise in summaries):
             table.add_row(op, *(right for right, _ in summaries))
+    if folded:
+        table.add_row(plain_text.plural(len(folded), "other"), *("0" for _ in matrices))
     totals = []
     for matrix in matrices:
         right = sum(cell.verdict is Verdict.PASS for cell in matrix.cells)
@@ -236,7 +273,8 @@ def _summary(
     right = 0
     otherwise: list[tuple[Verdict | None, str]] = []
     all_versions = _versions_by_dtype(among or cells)
-    for verdict, alike in group_by(cells, lambda support: support.verdict).items():
+    for word, alike in group_by(cells, _word).items():
+        verdict = alike[0].verdict
         if verdict is Verdict.PASS:
             right = len(alike)
             continue
@@ -249,7 +287,7 @@ def _summary(
         for versions, dtypes in group_by(named, named.__getitem__).items():
             brackets = f" ({', '.join(map(str, versions))})" if versions else ""
             parts.append(f"{' '.join(dtypes)}{brackets}")
-        otherwise.append((verdict, f"{_word(alike[0])}: {', '.join(parts)}"))
+        otherwise.append((verdict, f"{word}: {', '.join(parts)}"))
     return f"{right}/{len(cells)}", otherwise
 
 
@@ -262,6 +300,8 @@ def _versions_by_dtype(cells: Iterable[Support]) -> dict[str, tuple[int, ...]]:
 
 
 def _word(support: Support) -> str:
+    if support.verdict is Verdict.UNSUPPORTED and support.is_supported:
+        return "partly unsupported"
     return _WORDS.get(support.verdict, str(support.verdict))
 
 

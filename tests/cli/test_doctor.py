@@ -7,6 +7,8 @@ import pytest
 
 from opcheck import interrupt, machine, own_memory
 from opcheck.execution import checkup
+from opcheck.report import checkup as report
+from tests.report.made import Page
 
 
 @pytest.fixture(autouse=True)
@@ -66,9 +68,21 @@ def test_settings_that_cannot_be_read_are_looked_at(run, tmp_path) -> None:
 def test_a_backend_that_cannot_start_is_looked_at(run, tmp_path, monkeypatch) -> None:
     (tmp_path / "opcheck.toml").write_text("[backends.mine]\naddress = 'py:no_such_module'\n")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    assert "backend mine was not tried" in run("doctor", code=1).output
     run("trust", code=0)
-    found = run("doctor", code=1)
-    assert "backend mine" in found.output
+    assert "backend mine cannot be used" in run("doctor", code=1).output
+
+
+def test_long_lines_are_folded_below_their_beginning_on_a_terminal() -> None:
+    page = Page(40, force_terminal=True)
+    page.file.isatty = lambda: True
+    report.show_wrong(page.console, ("a sentence " * 9,))
+    lines = page.text.rstrip().splitlines()[1:]
+    assert max(map(len, lines)) <= 40
+    assert all(line.startswith("  ") for line in lines)
+    piped = Page(40)
+    report.show_wrong(piped.console, ("a sentence " * 9,))
+    assert len(piped.text.rstrip().splitlines()) == 2
 
 
 def test_the_locale_is_the_one_that_engines_use() -> None:

@@ -310,6 +310,9 @@ def test_failures_are_printed_between_two_bars(on_terminal, cases):
     assert "9 more failures" in seen
     assert seen.rindex("judging") > seen.index(NARROW)
     assert "looking for causes" in seen
+    # Counts and times of a bar are whole.
+    assert "diagnosing" in seen
+    assert not re.search(r"/\d*…|:\d*…", seen)
     # Whole, however narrow the terminal: the bar has nothing to do with it.
     assert len(re.findall(rf"repeat .*opcheck run .+ -b {NARROW} --no-known\r\n", seen)) == 1
 

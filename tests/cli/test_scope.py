@@ -1,11 +1,13 @@
 """A profile's `operators` are what `opcheck run` and `support` are about."""
 
 import json
+import tomllib
 
 import pytest
 
-from opcheck.cli import runs
-from opcheck.model import OpVersion, Verdict
+from opcheck.cli import list as listing, runs
+from opcheck.model import Cell, OpVersion, Support, Verdict
+from opcheck.report.support import Matrix
 from tests.report.made import record
 
 SETTINGS = """\
@@ -123,16 +125,50 @@ def test_a_scope_is_proposed_to_a_backend_that_lacks_most_operators(capsys) -> N
     some = [OpVersion("", f"Op{number}", 1) for number in range(30)]
     answered = [record(Verdict.PASS, op=op, backend="mine") for op in some[:2]]
     lacking = [record(Verdict.UNSUPPORTED, op=op, backend="mine") for op in some]
-    runs._propose_scopes([*answered, *lacking], ["mine"])
-    assert 'operators = ["Op0", "Op1"]' in capsys.readouterr().err
-    runs._propose_scopes([*answered, *lacking[:3]], ["mine"])
+    runs._propose_scopes([*answered, *lacking], ["mine"], "core")
+    proposed = capsys.readouterr().err
+    assert 'operators = ["Op0", "Op1"]' in proposed
+    assert "opcheck support -b mine" not in proposed
+    runs._propose_scopes([*answered, *lacking], ["mine"], "smoke")
+    assert "opcheck support -b mine" in capsys.readouterr().err
+    runs._propose_scopes([*answered, *lacking[:3]], ["mine"], "core")
     assert capsys.readouterr().err == ""
+
+
+def cell_of(name: str, since: int, verdict: Verdict, share: int = 2) -> Support:
+    """A cell of an operator's version, of whose two models `share` met the verdict."""
+    cell = Cell(OpVersion("", name, since), "float32")
+    return Support(cell, None, verdict, count=2, share=share)
+
+
+def test_support_proposes_each_operator_from_its_first_version_that_is_there(capsys) -> None:
+    """An operator of which some models are declined is there; one of which all are is not."""
+    cells = [cell_of(f"Op{number}", 1, Verdict.UNSUPPORTED) for number in range(30)]
+    cells += [cell_of("Op1", 13, Verdict.PASS), cell_of("Op2", 1, Verdict.FAIL)]
+    cells += [cell_of("Op3", 7, Verdict.UNSUPPORTED, share=1)]
+    cells += [cell_of("Op4", 7, Verdict.NOT_RUN)]
+    listing._propose_scopes([Matrix("py:acme.runtime:Acme", "acme", "", cells)])
+    proposed = capsys.readouterr().err.split("\n", 1)[1]
+    profile = tomllib.loads(proposed)["backends"]["runtime"]
+    assert profile == {
+        "address": "py:acme.runtime:Acme",
+        "operators": ["Op1@13+", "Op2", "Op3@7+"],
+    }
+
+
+def test_a_long_scope_is_an_array_of_short_lines(capsys) -> None:
+    cells = [cell_of(f"Op{number}", 1, Verdict.UNSUPPORTED) for number in range(100)]
+    cells += [cell_of(f"Op{number}", 1, Verdict.PASS) for number in range(40)]
+    listing._propose_scopes([Matrix("cmd:./runner {model}", "acme", "", cells)])
+    proposed = capsys.readouterr().err.split("\n", 1)[1]
+    assert len(tomllib.loads(proposed)["backends"]["runner"]["operators"]) == 40
+    assert max(map(len, proposed.splitlines())) <= 100
 
 
 def test_a_scope_is_proposed_to_a_backend_whose_class_is_not_named(run) -> None:
     run("new", "backend", "mine3", code=0)
     found = run("run", "--level", "smoke", "-b", "py:mine3", code=0)
-    assert 'address = "py:mine3:MyBackend"' in found.stderr
+    assert '[backends.mine3]\n  address = "py:mine3:MyBackend"' in found.stderr
     assert 'operators = ["Hardmax", "Softmax"]' in found.stderr
 
 

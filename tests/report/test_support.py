@@ -113,7 +113,7 @@ def test_nothing_from_outside_steers_the_terminal():
     assert not {"\x1b", "\u202e"} & {*"".join(lines)}
 
 
-def test_operators_that_are_wrong_come_first_then_those_that_lack_some():
+def test_operators_that_are_wrong_come_first_and_those_that_are_missing_last():
     names = ("Right", "Lacking", "Wrong", "Warned")
     verdicts = (Verdict.PASS, Verdict.UNSUPPORTED, Verdict.FAIL, Verdict.WARN)
     found = [
@@ -122,10 +122,27 @@ def test_operators_that_are_wrong_come_first_then_those_that_lack_some():
     ]
     matrices = [Matrix("acme", "acme", "", found)]
     page = "\n".join(support.html_lines(matrices))
-    order = ["Wrong", "Lacking", "Warned", "Right"]
+    order = ["Wrong", "Warned", "Right", "Lacking"]
     assert re.findall(r'scope="row">(\w+)-', page) == order
     shown = [line.split()[0] for line in page_of(support.show, matrices).lines if "0/1" in line]
-    assert shown == order[:3]
+    assert shown == ["Wrong", "Warned", "Lacking"]
+
+
+@pytest.mark.parametrize("lacking", [10, 11])
+def test_more_than_ten_operators_that_no_backend_has_are_one_line(lacking, wording):
+    def acme(address):
+        cells = [
+            cell(OpVersion("", f"Op{number}", 1), "float32", None, Verdict.UNSUPPORTED)
+            for number in range(lacking)
+        ]
+        in_part = cell(HARDMAX_13, "float32", None, Verdict.UNSUPPORTED, 1, 2)
+        return Matrix(address, address, "", [*cells, in_part])
+
+    lines = page_of(support.show, [acme("acme")]).lines
+    assert sum(line.startswith("Op") for line in lines) == (lacking if lacking == 10 else 0)
+    assert [line for line in lines if line.startswith(("Hardmax ", "in no "))] == wording
+    lines = page_of(support.show, [acme("acme"), acme("bolt")]).lines
+    assert (" ".join(lines[4].split()) == "11 others 0 0") is (lacking == 11)
 
 
 def test_the_page_has_cells_that_no_model_asks_about():

@@ -154,7 +154,7 @@ def _situations(cases: Sequence[Case]) -> Iterator[Shown]:
     """Yield each situation that cases of an operator's newest version are in, with these cases.
 
     A situation, such as a shape or a sign, is one that kernels may treat apart; it is one of a
-    family.
+    family. One that needs no case by an argument is left out.
     """
     for name, op in _newest_versions(cases).items():
         for family, situations_of_cases in situations.by_family(name, cases):
@@ -163,6 +163,8 @@ def _situations(cases: Sequence[Case]) -> Iterator[Shown]:
                 for situation in found:
                     by_situation.setdefault(situation, []).append(case.id)
             for situation, ids in by_situation.items():
+                if any(argument.is_about(name, situation) for argument in family.argued):
+                    continue
                 yield Demand("situation", op, f"{family.name}: {situation}"), ids
 
 

@@ -30,6 +30,8 @@ from opcheck.suite.levels import CORE, Demand, Shown
 
 #: Inputs of more elements are not searched for what is no number.
 MOST_ELEMENTS = 512
+#: So many axes have the tensors to which each axis of another is stretched by itself.
+FOUR = 4
 
 
 def demands(
@@ -58,6 +60,7 @@ def demands(
     yield from _types(cases)
     yield from _refusals(cases)
     yield from _rests(cases)
+    yield from _stretches(cases)
     yield from _no_numbers(cases)
     yield from _names(cases)
 
@@ -151,7 +154,7 @@ def _situations(cases: Sequence[Case]) -> Iterator[Shown]:
     """Yield each situation that cases of an operator's newest version are in, with these cases.
 
     A situation, such as a shape or a sign, is one that kernels may treat apart; it is one of a
-    family.
+    family. One that needs no case by an argument is left out.
     """
     for name, op in _newest_versions(cases).items():
         for family, situations_of_cases in situations.by_family(name, cases):
@@ -160,6 +163,8 @@ def _situations(cases: Sequence[Case]) -> Iterator[Shown]:
                 for situation in found:
                     by_situation.setdefault(situation, []).append(case.id)
             for situation, ids in by_situation.items():
+                if any(argument.is_about(name, situation) for argument in family.argued):
+                    continue
                 yield Demand("situation", op, f"{family.name}: {situation}"), ids
 
 
@@ -250,6 +255,42 @@ def _shows_a_rest(case: Case) -> bool:
         return False
     values = answer.wants[0].values.reshape(-1)
     return any(one != 0 for one in values[len(values) // 8 * 8 :].tolist())
+
+
+def _stretches(cases: Sequence[Case]) -> Iterator[Shown]:
+    """Yield each shape that is stretched to four axes along one or all but one, with the cases.
+
+    Situations of operands end at three axes. A demand is of an operand in the newest version;
+    cases of each version show it. Those whose answer is not stated, nor the engine's, do not count.
+    """
+    newest = _newest_versions(cases)
+    by_shape: dict[Demand, list[str]] = {}
+    for case in cases:
+        if not isinstance(case.expect, Computed | Values):
+            continue
+        for spec in _stretched(case):
+            what = f"{spec.name} {list(spec.shape)}"
+            demand = Demand("stretch", newest[case.op.name], what)
+            by_shape.setdefault(demand, []).append(case.id)
+    yield from by_shape.items()
+
+
+def _stretched(case: Case) -> Iterator[TensorSpec]:
+    """Yield the inputs that have 1 along one or all but one of the four axes of another input."""
+    wholes = {spec.shape for spec in case.inputs if len(spec.shape) == FOUR and min(spec.shape) > 1}
+    for spec in case.inputs:
+        padded = (1,) * (FOUR - len(spec.shape)) + spec.shape
+        if any(_is_stretched(padded, whole) for whole in wholes):
+            yield spec
+
+
+def _is_stretched(shape: Sequence[int], whole: Sequence[int]) -> bool:
+    """Return True if a shape of four axes has 1 for one or three sizes of another."""
+    if len(shape) != FOUR or any(
+        own not in (1, size) for own, size in zip(shape, whole, strict=True)
+    ):
+        return False
+    return sum(own != size for own, size in zip(shape, whole, strict=True)) in (1, FOUR - 1)
 
 
 def _output(case: Case) -> str:

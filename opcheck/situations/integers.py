@@ -55,11 +55,10 @@ _ARGUED = (
     Argument("Div", "uint*: second is least", _DIVISION),
     Argument("Mod", "*with zero", _DIVISION),
     Argument("Mod", "*uint*: second is least", _DIVISION),
-    Argument("Pow", "int32: zero with zero", _NO_POWER),
     Argument("Pow", "int64 of rank 0: zero with zero", _NO_POWER),
     Argument("Pow", "*second is greatest", _POWER_OF_1),
     Argument("Pow", "*with negative", _FRACTION),
-    Argument("Pow", "*second is least", _FRACTION),
+    Argument("Pow", "int64: second is least", _FRACTION),
 )
 
 

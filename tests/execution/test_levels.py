@@ -231,6 +231,22 @@ def test_each_known_defect_needs_a_case_that_shows_it(of_hardmax) -> None:
     assert all(id.startswith("Hardmax/rank_1@") for id in ids)
 
 
+def test_each_shape_that_is_stretched_to_four_axes_needs_a_case(tmp_path: Path) -> None:
+    text = """\
+        op: Add
+        dtype: float32
+        inputs: {A: {shape: [2, 3, 4, 5], constant: 1}, B: {constant: 1}}
+        cases:
+        - {name: one_axis, opset: 13, inputs: {B: {shape: [2, 3, 1, 5]}}}
+        - {name: all_but_one, opset: 14, inputs: {B: {shape: [4, 1]}}}
+        - {name: two_axes, opset: 14, inputs: {B: {shape: [2, 1, 1, 5]}}}
+        - {name: equal, opset: 14, inputs: {B: {shape: [2, 3, 4, 5]}}}
+    """
+    shown = dict(demands(cases_in(tmp_path, text), [], [], []))
+    assert what(shown, "stretch") == {"B [2, 3, 1, 5]", "B [4, 1]"}
+    assert shown[Demand("stretch", OpVersion("", "Add", 14), "B [2, 3, 1, 5]")] == ["Add/one_axis"]
+
+
 def test_each_situation_needs_a_case_that_is_in_it(tmp_path: Path) -> None:
     text = "op: Abs\nopset: 13\ndtype: int64\ncases:\n- {name: a, inputs: {X: [-1]}}\n"
     shown = dict(demands(cases_in(tmp_path, text), [], [], []))

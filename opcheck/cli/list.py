@@ -503,7 +503,8 @@ def support(given: SupportOptions) -> None:
     cells, required = _cells_to_test(given)
     matrices = _matrices(given, offered, cells)
     _show_matrices(given.format, matrices)
-    if not (given.paths or given.ops or given.require or options.scope_of(given.addresses)):
+    is_of_everything = not (given.paths or given.ops or given.require)
+    if is_of_everything and options.scope_of(given.addresses, cases_are_named=False) is None:
         _propose_scopes(matrices)
     exit_with(_judge_required(given, required, matrices))
 

@@ -15,6 +15,7 @@ from opcheck.dtypes import DTYPES
 from opcheck.engine.node import Node, attributes_for
 from opcheck.engine.operators import find
 from opcheck.model import OpVersion
+from opcheck.numbers import precise
 from opcheck.numbers.arithmetic import FLOAT32, FLOAT64, Arithmetic, narrow, stored
 from opcheck.numbers.bounded import Bounded, Common, bounded, reductions, value_dtypes
 from opcheck.numbers.bounded.array import ANYTHING, OVERFLOWED, UNORDERED
@@ -392,6 +393,33 @@ def test_the_sign_of_an_infinity_is_known_where_all_orders_agree(formula, levels
     )
     x = np.concatenate([x, [[0.0], [0.0], [0.0], [-3e38]]], axis=1)
     assert on_bounds(formula, [x]).with_rounding().lost.tolist() == levels
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        lambda x: x * x,
+        lambda x: xp.sum(x * x, axis=1),
+        lambda x: xp.prod(x, axis=1),
+        lambda x: xp.matmul(x, xp.permute_dims(x, (1, 0))),
+        lambda x: xp.log(xp.sum(x * x, axis=1)),
+        lambda x: xp.where(xp.less(x * x, x * x), x * x, -x * x),
+        lambda x: xp.max(x * x, axis=1),
+    ],
+)
+def test_numbers_beyond_longdouble_are_lost_as_others_are(formula) -> None:
+    x = np.array([[1e200, -2e200, 3e200]])
+    of_floats = on_bounds(formula, [x], FLOAT64, np.float64).with_rounding()
+    objects = Bounded(precise.objects(x), np.dtype(np.float64), FLOAT64)
+    with (
+        np.errstate(all="ignore"),
+        xp.lifting(partial(lifted, arithmetic=FLOAT64, dtype=np.float64)),
+    ):
+        of_objects = formula(objects).with_rounding()
+    assert of_objects.v.dtype == np.object_
+    assert (of_floats.lost > 0).all()
+    # Magnitudes of objects are cut off, and may leave a sign open that floats know.
+    assert np.array_equal(of_objects.lost & of_floats.lost, of_floats.lost)
 
 
 def test_a_product_has_no_sign_where_a_factor_may_have_either() -> None:

@@ -239,11 +239,14 @@ def _without_nonfinite(e: Floats, v: Any) -> Floats:
 def _by_sign(x: Bounded) -> tuple[Floats, Floats]:
     """Return how large each number of `x` may be above 0, and how large below 0, without its sign.
 
-    That is |x| + e on the number's own side, and e on the other; `x` has its last roundings in e.
+    That is |x| + e on the number's own side, and e − |x| on the other, if that is above 0. `x` has
+    its last roundings in e.
     """
     error = np.zeros(()) if x.e is None else x.e
     size = magnitude_of(x.v)
-    return np.where(x.v > 0, size, 0.0) + error, np.where(x.v < 0, size, 0.0) + error
+    own = size + error
+    other = np.maximum(error - size, 0.0)
+    return np.where(x.v >= 0, own, other), np.where(x.v <= 0, own, other)
 
 
 def _may_leave_range(total: Floats, arithmetic: Arithmetic) -> bool:

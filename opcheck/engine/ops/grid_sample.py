@@ -138,6 +138,7 @@ def reflected(place: Array, low: float, high: float) -> Array:
     `low` and `high` are the borders; if they are equal, coordinates stay as they are.
     """
     span = high - low
+    # How many borders are crossed: after an odd number of reflections a coordinate runs backwards.
     turns = np.floor((xp.values_of(place) - low) / span) if span else np.zeros(place.shape)
     is_mirrored = turns % 2
     offset = np.where(is_mirrored, low + high + turns * span, -turns * span)

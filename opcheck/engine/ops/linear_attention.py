@@ -98,11 +98,10 @@ def by_token_with(
     """Return q_t^T S_t of all queries and the last state, one token after the other.
 
     They are [B, H, q_num_heads / H, T, d_v] and [B, H, d_k, d_v]. The options are what mutants do
-    otherwise: `gate` is applied to the decay; a query
-    `reads_the_old_state`, before its token is added; a delta rule `compares_the_old_state`, before
-    its decay. Without tokens, the first is empty and the state the past one. The rounding errors of
-    a delta rule (a beta) are followed apart from the state, which later tokens make smaller, and
-    added at the end.
+    otherwise: `gate` is applied to the decay; a query `reads_the_old_state`, before its token is
+    added; a delta rule `compares_the_old_state`, before its decay. Without tokens, the first is
+    empty and the state the past one. The rounding errors of a delta rule (a beta) are followed
+    apart from the state, which later tokens make smaller, and added at the end.
     """
     S = tokens.S_0
     states = [S]

@@ -172,9 +172,8 @@ def norms_beyond_the_range(X: Array, p: float, windows: Windows) -> Array:
     """Return the norms, by shares of the largest element where powers nearly leave the range.
 
     X: a plain array. If ODD_POWERS_ARE_OPEN, odd powers may keep the signs: SIGNS_OF_ODD_POWERS. A
-    norm is computed again if it is NaN, infinite, or so small that its sum of
-    powers may have lost digits, and the window's largest magnitude is finite and above 0; with a p
-    of 1 none is.
+    norm is computed again if it is NaN, infinite, or so small that its sum of powers may have lost
+    digits, and the window's largest magnitude is finite and above 0; with a p of 1 none is.
     """
     norms = np.asarray(norms_of(X, p, windows))
     info = np.finfo(X.dtype)

@@ -635,8 +635,9 @@ def ends_of_maxima(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the first and the last place of the maximum of each window in its plane.
 
-    They are equal where there is one. is_maximum: [N, C, elements of a window, windows]; places:
-    [elements of a window, windows], each below `size`. The results are [N, C, windows].
+    They are equal where there is one. is_maximum: a mask, with a maximum in each window, [N, C,
+    elements of a window, windows]; places: [elements of a window, windows], each below `size`. The
+    results are [N, C, windows].
     """
     first = np.where(is_maximum, places, size - 1).min(axis=2)
     last = np.where(is_maximum, places, -1).max(axis=2)

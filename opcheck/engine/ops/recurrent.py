@@ -206,8 +206,8 @@ def scales_of(
 ) -> list[dict[str, float]]:
     """Return the value of alpha or of beta for each activation, as a keyword: {"alpha": 0.1}.
 
-    It is {} for an activation that takes none. names: of ACTIVATIONS; scale: alpha or beta.
-    The values are consumed in the order of the activations, by all or by those that take one:
+    It is {} for an activation that takes none. names: of ACTIVATIONS; scale: alpha or beta. The
+    values are consumed in the order of the activations, by all or by those that take one:
     PLACE_OF_A_SCALE; by use, values that are left over do not count. Where none is left, the scale
     is the default of the operator so named, if the version `has_defaults`, as all but GRU-1 have.
 
@@ -746,8 +746,7 @@ def run_direction(
     The states are Y_h and, of LSTM, Y_c, each [batch_size, hidden_size]. tensors: with seq_length
     first; lengths: the steps of each sequence, [batch_size]; activations: those of this direction.
     Behind the end of a sequence the states stay, and Y may be anything: see `anything_like`. The
-    last states of a sequence without steps are
-    the initial ones, or 0: NO_STEPS.
+    last states of a sequence without steps are the initial ones, or 0: NO_STEPS.
     """
     X = tensors.X
     steps, batch_size, _ = X.shape

@@ -238,8 +238,8 @@ def by_joint_axes(of_rows: RowFunction) -> Mapping[int, Callable[..., Array]]:
     """Return the formulas of an operator with Axes, by version.
 
     Elements of a row come with Axes in increasing order, however these are listed. They raise
-    InvalidNode for what `over_axes` refuses: more than 8 dimensions, or none, and Axes
-    that are none, out of range or named twice.
+    InvalidNode for what `over_axes` refuses: more than 8 dimensions, or none, and Axes that are
+    none, out of range or named twice.
     """
     return over_axes(JointAxes(of_rows))
 
@@ -325,18 +325,18 @@ EXP_AND_PRODUCT = 9.0
 
 
 def in_blocks(x: Array, axis: int) -> Array:
-    """Return the shares along `axis` as an online algorithm does, with the errors of rescaling.
+    """Return the shares along `axis` with the errors that an online algorithm's rescaling adds.
 
-    A row is all NaN if it has NaN or +∞, or has −∞ alone.
+    Values are those of `softmax`: a row is all NaN if it has NaN or +∞, or has −∞ alone.
     """
     _, e, total = terms_in_blocks(x, axis)
     return e / total
 
 
 def logarithms_in_blocks(x: Array, axis: int) -> Array:
-    """Return the logarithms along `axis` as an online algorithm does, with the errors of rescaling.
+    """Return the logarithms along `axis` with the errors that an online algorithm's rescaling adds.
 
-    A row is all NaN if it has NaN or +∞, or has −∞ alone.
+    Values are those of `logarithms`: a row is all NaN if it has NaN or +∞, or has −∞ alone.
     """
     d, _, total = terms_in_blocks(x, axis)
     return d - xp.log(total)
@@ -382,8 +382,8 @@ def most_rescaled(d: Array, shares: Array, axis: int) -> Array:
 def rescaled_in_order(d: Array, shares: Array) -> Array:
     """Return the sum of the shares rescaled by one pass along the last axis, kept with length 1.
 
-    At each new maximum of `d` all shares before it are rescaled: a share counts several times.
-    d: x − max; shares: of the same shape.
+    At each new maximum of `d` all shares before it are rescaled: a share may count several
+    times. `d` is x − max, `shares` has its shape.
     """
     running = np.maximum.accumulate(d, axis=-1)
     is_new_maximum = running[..., 1:] > running[..., :-1]

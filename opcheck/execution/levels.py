@@ -10,7 +10,8 @@ computes.
 """
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from operator import attrgetter
 
 import numpy as np
@@ -24,7 +25,7 @@ from opcheck.execution.expected import Unsupported, accepted_answers, question
 from opcheck.execution.mutate import Sighting
 from opcheck.grouping import group_by
 from opcheck.known import Ledger
-from opcheck.model import Case, Cell, Computed, OpVersion, TensorSpec, Values
+from opcheck.model import Case, Cell, Computed, OpVersion, OutputSpec, TensorSpec, Values
 from opcheck.suite import materialize
 from opcheck.suite.levels import CORE, Demand, Shown
 
@@ -58,6 +59,7 @@ def demands(
     yield from _situations(cases)
     yield from defects(cases, ledgers)
     yield from _types(cases)
+    yield from _types_of_constraints(cases)
     yield from _refusals(cases)
     yield from _rests(cases)
     yield from _stretches(cases)
@@ -196,6 +198,40 @@ def _types(cases: Sequence[Case]) -> Iterator[Shown]:
     """Yield each version and dtype, with its cases that decide whether answers are right."""
     deciding = [case for case in cases if case.rule == "must" and case.expect.rejection is None]
     yield from _in_each_cell("type", deciding)
+
+
+def _types_of_constraints(cases: Sequence[Case]) -> Iterator[Shown]:
+    """Yield each dtype of each type constraint of a version, with its answered cases.
+
+    These have an input or an output of the constraint in that dtype.
+    """
+    answered = [case for case in cases if case.expect.rejection is None]
+    for op, of_version in group_by(answered, attrgetter("op")).items():
+        constraints = _constraints(op)
+        by_type: dict[Demand, list[str]] = {}
+        for case in of_version:
+            for constraint, dtype in sorted(_constrained(case, constraints)):
+                demand = Demand("constrained type", op, constraint, dtype)
+                by_type.setdefault(demand, []).append(case.id)
+        yield from by_type.items()
+
+
+def _constraints(op: OpVersion) -> dict[str, str]:
+    """Return the type constraint of each input and output of a version, by its name."""
+    schema = opset.versions(op.domain, op.name)[op.since]
+    return {formal.name: formal.constraint for formal in chain(*schema.formals)}
+
+
+def _constrained(case: Case, constraints: Mapping[str, str]) -> set[tuple[str, str]]:
+    """Return the pairs of a type constraint and a dtype that an input or output of it has."""
+    tensors: list[TensorSpec | OutputSpec] = [*case.inputs, *case.outputs]
+    pairs = set()
+    for tensor in tensors:
+        # A variadic `data` is written as data_0, data_1 …
+        name = tensor.name if tensor.name in constraints else tensor.name.rpartition("_")[0]
+        if name in constraints and tensor.dtype:
+            pairs.add((constraints[name], tensor.dtype.name))
+    return pairs
 
 
 def _refusals(cases: Sequence[Case]) -> Iterator[Shown]:

@@ -34,8 +34,9 @@ class Demand(NamedTuple):
 
     Kinds are `mutant` (some case kills it), `warning` (cases only notice it), `conditioned mutant`
     (wrong in one situation), `sentence`, `situation`, `defect` of an engine, and of which there
-    must be a case: `type`, `refusal`, `rest` (a row that vectors leave a rest of), `pair of types`,
-    `stretch` (of an operand to four axes), `no number` (NaN or infinity) and `name`.
+    must be a case: `type`, `constrained type` (of one input or output), `refusal`, `rest` (a row
+    that vectors leave a rest of), `pair of types`, `stretch` (of an operand to four axes),
+    `no number` (NaN or infinity) and `name`.
     """
 
     kind: str

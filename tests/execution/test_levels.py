@@ -247,6 +247,29 @@ def test_each_shape_that_is_stretched_to_four_axes_needs_a_case(tmp_path: Path) 
     assert shown[Demand("stretch", OpVersion("", "Add", 14), "B [2, 3, 1, 5]")] == ["Add/one_axis"]
 
 
+def test_each_type_of_an_input_needs_a_case_that_is_answered(tmp_path: Path) -> None:
+    text = """\
+        op: Dropout
+        opset: 22
+        dtype: float32
+        inputs: {data: [1, 2]}
+        cases:
+        - {name: a, inputs: {ratio: {value: 0.5, dtype: float16}}}
+        - {name: b, inputs: {ratio: {value: 0.5, dtype: float64}}}
+    """
+    shown = dict(demands(cases_in(tmp_path, text), [], [], []))
+    found = {
+        (demand.what, demand.dtype): ids
+        for demand, ids in shown.items()
+        if demand.kind == "constrained type"
+    }
+    assert found == {
+        ("T", "float32"): ["Dropout/a", "Dropout/b"],
+        ("T1", "float16"): ["Dropout/a"],
+        ("T1", "float64"): ["Dropout/b"],
+    }
+
+
 def test_each_situation_needs_a_case_that_is_in_it(tmp_path: Path) -> None:
     text = "op: Abs\nopset: 13\ndtype: int64\ncases:\n- {name: a, inputs: {X: [-1]}}\n"
     shown = dict(demands(cases_in(tmp_path, text), [], [], []))

@@ -829,10 +829,11 @@ def without_steps(states: Sequence[Tensor], lengths: NDArray[np.int64]) -> Seque
 
 
 def anything_like(Y: Tensor) -> Tensor:
-    """Return 2^-200 in the shape of Y, off by 2^70 unit roundoffs: any but a huge number passes.
+    """Return 2^-200 in the shape of Y, off by 2^70 unit roundoffs: numbers up to that size pass.
 
-    It stands where the text defines no number. Most types round it to 0; it is not 0, as a 0 with
-    an error is computed again in wider numbers, which takes long.
+    Larger ones do not, nor infinity and NaN. It stands where the text defines no number. Most types
+    round it to 0; it is not 0, as a 0 with an error is computed again in wider numbers, which takes
+    long.
     """
     return xp.inexact(xp.full_like(Y, 2.0**-200), 2.0**270)
 

@@ -42,14 +42,14 @@ def choose_by_elements(
         passing = failures.elements_of_passes()
         while failing:
             results = [result for result in left if result.case.id in failing]
-            found = explanation([*failing.values()], passing, allowance.check)
-            if found is None or (found.outcome == ANY_VALUE and not any_outcome):
+            cause = explanation([*failing.values()], passing, allowance.check)
+            if cause is None or (cause.outcome == ANY_VALUE and not any_outcome):
                 return
-            explained = [results[number] for number in sorted(found.explained)]
-            if not _is_enough(failures, found, results, group, only_all=only_all):
+            explained = [results[number] for number in sorted(cause.explained)]
+            if not _is_enough(failures, cause, results, group, only_all=only_all):
                 return
             counts = failures.counts_of_elements(explained, group)
-            failures.choose(Diagnosis(None, f"gives {found.text}", counts), explained)
+            failures.choose(Diagnosis(None, f"gives {cause.text}", counts), explained)
             for result in explained:
                 del failing[result.case.id]
 
@@ -74,15 +74,15 @@ def choose_one_for_all_elements(
         results = [result for result in group if result.case.id in failing]
         passing = failures.elements_of_passes()
         for explain in (explanation_by_place, explanation):
-            found = explain([*failing.values()], passing, allowance.check)
-            if found and len(found.explained) >= NEARLY_ALL * len(results):
-                explained = [results[number] for number in sorted(found.explained)]
+            cause = explain([*failing.values()], passing, allowance.check)
+            if cause and len(cause.explained) >= NEARLY_ALL * len(results):
+                explained = [results[number] for number in sorted(cause.explained)]
                 counts = failures.counts_of_elements(explained, group)
-                failures.choose(Diagnosis(None, f"gives {found.text}", counts), explained)
+                failures.choose(Diagnosis(None, f"gives {cause.text}", counts), explained)
                 largest = max(map(size_of_inputs, explained))
                 larger = [result for result in group if size_of_inputs(result) > largest]
                 unknown = [result for result in larger if result.case.id not in failing]
-                text = f"{PROBABLY}gives {found.text}"
+                text = f"{PROBABLY}gives {cause.text}"
                 counts = cause_counts(failing=len(unknown), judged=len(unknown))
                 failures.choose(Diagnosis(None, text, counts), unknown)
                 return
@@ -104,19 +104,19 @@ def choose_by_place(failures: OperatorFailures, group: Sequence[DiagnosedResult]
         if 2 * len(failing) <= len(left):
             return
         passing = failures.elements_of_passes()
-        found = explanation_by_place([*failing.values()], passing, allowance.check)
-        if found is None:
+        cause = explanation_by_place([*failing.values()], passing, allowance.check)
+        if cause is None:
             return
         results = [result for result in left if result.case.id in failing]
-        explained = [results[number] for number in sorted(found.explained)]
+        explained = [results[number] for number in sorted(cause.explained)]
         if 2 * len(failures.questions_of(explained)) > len(failures.questions_of(left)):
             counts = failures.counts_of_elements(explained, group)
-            failures.choose(Diagnosis(None, f"gives {found.text}", counts), explained)
+            failures.choose(Diagnosis(None, f"gives {cause.text}", counts), explained)
 
 
 def _is_incidental(
     failures: OperatorFailures,
-    found: Explanation,
+    cause: Explanation,
     explained: Sequence[DiagnosedResult],
     group: Sequence[DiagnosedResult],
 ) -> bool:
@@ -124,12 +124,12 @@ def _is_incidental(
 
     That is not so if they give NaN or an infinity, as few mistakes do.
     """
-    return found.outcome not in NOT_FINITE and failures.is_of_too_few(explained, group)
+    return cause.outcome not in NOT_FINITE and failures.is_of_too_few(explained, group)
 
 
 def _is_enough(
     failures: OperatorFailures,
-    found: Explanation,
+    cause: Explanation,
     results: Sequence[DiagnosedResult],
     group: Sequence[DiagnosedResult],
     *,
@@ -141,8 +141,8 @@ def _is_enough(
     incidental: where cases fail by the place of an element, some have a NaN there. It must not
     be incidental in the whole `group`, either.
     """
-    explained = [results[number] for number in sorted(found.explained)]
-    if _is_incidental(failures, found, explained, group):
+    explained = [results[number] for number in sorted(cause.explained)]
+    if _is_incidental(failures, cause, explained, group):
         return False
     if only_all:
         return len(explained) == len(results)

@@ -34,9 +34,9 @@ def transplanted(failing: Case, cured: Case, passing: Case) -> Flip | None:
 
     That is the type of the case, attributes, or an input's lengths, rank, values, presence, or if
     it is a constant. The answer is the engine's. None if `passing` has it already, or cannot get
-    it: see `_of_type` and `_input`. None, too, if the versions of `failing` and `cured` differ, and
-    for a passing case that must not be changed: see `may_be_changed`. Raises KeyError for an
-    operator or version without a schema.
+    it: see `_of_type` and `_transplanted_input`. None, too, if the versions of `failing` and
+    `cured` differ, and for a passing case that must not be changed: see `may_be_changed`. Raises
+    KeyError for an operator or version without a schema.
     """
     if cured.op != failing.op or not may_be_changed(passing):
         return None
@@ -55,7 +55,7 @@ def transplanted(failing: Case, cured: Case, passing: Case) -> Flip | None:
     inputs = _by_name(passing)
     for name in _changed_inputs(failing, cured):
         before = inputs.pop(name, None)
-        spec = _input(_by_name(failing).get(name), _by_name(cured).get(name), before)
+        spec = _transplanted_input(_by_name(failing).get(name), _by_name(cured).get(name), before)
         if spec is before:
             return None
         if spec is None:
@@ -131,13 +131,16 @@ def _changed_inputs(failing: Case, cured: Case) -> list[str]:
     return [name for name in {**mine, **its} if mine.get(name) is not its.get(name)]
 
 
-def _input(
+def _transplanted_input(
     failing: TensorSpec | None, cured: TensorSpec | None, passing: TensorSpec | None
 ) -> TensorSpec | None:
-    """Return an input of a passing case with what the failing one has otherwise than `cured`.
+    """Return the input `passing` with what `failing` has otherwise than `cured`.
 
-    None for an input that is absent then. It is `passing` itself if that has it already, or cannot
-    get it: other lengths do not fit another rank, nor do other values fit another kind of type.
+    All three are the input of one name, of three cases; None for a case that leaves it out. None is
+    also returned for an input to leave out. It is `passing` itself if that has the property
+    already, or cannot get it: other lengths do not fit another rank, nor do other values fit
+    another kind of type. If several properties differ, the first of presence, rank, lengths, values
+    and being a constant is taken.
     """
     if failing is None:
         return None

@@ -673,7 +673,7 @@ def _given_by_oracle(
     if oracle_answer is None:
         raise OracleUnavailable("the oracle was not asked: there was no memory left")
     try:
-        return _given(case, asked, oracle_answer.wants(case), None)
+        return _stated_answer(case, asked, oracle_answer.wants(case), None)
     except WrongCase as error:
         raise WrongCase(f"by oracle {oracle_answer.oracle}: {error}") from None
 
@@ -710,12 +710,12 @@ def _admitted(
             given = [stated_want(case.op, s.name, unrounded(s), s.dtype) for s in specs]
             if ports and operator_of(case.op) is None:
                 return [verdict.Answer(tuple(_outputs(ports, given, random)), name)]
-            answer = _given(case, asked, given, name, twins)
+            answer = _stated_answer(case, asked, given, name, twins)
             # A case file that writes its answer out has decided; test data have no word for it.
             is_of_test_data = case.model is not None
             return [_without_undefined_elements(asked, answer) if is_of_test_data else answer]
         case model.Golden(folder):
-            answer = _given(case, asked, [*_golden_wants(case, folder)], name, twins)
+            answer = _stated_answer(case, asked, [*_golden_wants(case, folder)], name, twins)
             return [_without_undefined_elements(asked, answer)]
 
 
@@ -780,10 +780,12 @@ def _outputs(ports: Iterable[model.Port], wants: Wants, random: Collection[str])
             yield Want(port.name, None, np.empty(0), form=port.form, items=items)
 
 
-def _given(
+def _stated_answer(
     case: Case, asked: Question, wants: Sequence[Want], name: str | None, twins: Sequence[Want] = ()
 ) -> verdict.Answer:
-    """Return outputs that the case or its oracle states, with the bounds that the engine computes.
+    """Return the answer of `wants`, which the case or its oracle states, with the engine's bounds.
+
+    `name` is that of the alternative of the case, None without alternatives.
 
     There are no bounds, and nothing is checked, without a formula, and where the engine does not
     support the node; an exact operator has no bounds either. If the case has the rule `open`,

@@ -41,7 +41,7 @@ def explanations(name: str) -> list[Explanation]:
     """
     if "+" in name and " " not in name:
         return [one for part in name.split("+") for one in explanations(part)]
-    found = [
+    meanings = [
         *_verdict(name),
         *_failure(name),
         *_word(name),
@@ -51,15 +51,15 @@ def explanations(name: str) -> list[Explanation]:
         *_fault(name),
     ]
     # The rest needs all operators.
-    if not found:
-        found = [*_ruling(name)]
-    if not found:
-        found = [*_mistake(name)]
-    if not found and len(name.split()) >= _LEAST_WORDS:
-        found = [*_sentences(name)]
-    if not found:
+    if not meanings:
+        meanings = [*_ruling(name)]
+    if not meanings:
+        meanings = [*_mistake(name)]
+    if not meanings and len(name.split()) >= _LEAST_WORDS:
+        meanings = [*_sentences(name)]
+    if not meanings:
         raise UsageError(f"{name!r} is no name that opcheck prints", _hint(name))
-    return found
+    return meanings
 
 
 def _verdict(name: str) -> Iterator[Explanation]:
